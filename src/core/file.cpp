@@ -1,0 +1,171 @@
+#include "core/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "core/error.h"
+#include "core/format.h"
+
+namespace trireme {
+namespace {
+
+constexpr size_t kBufferBytes = size_t{1} << 20;
+
+[[noreturn]] void fail_path(const char* verb, const Path& path, int error_number) {
+  const char* remedy = error_number == ENOSPC   ? "free some space or choose another folder"
+                       : error_number == EACCES ? "check the permissions"
+                                                : "";
+  fail({.where = path.string(),
+        .what = format("cannot {}: {}", verb, errno_text(error_number)),
+        .remedy = remedy});
+}
+
+class Descriptor {
+ public:
+  Descriptor(const Path& path, int flags) : value_(::open(path.c_str(), flags | O_CLOEXEC)) {}
+  ~Descriptor() {
+    if (value_ >= 0) ::close(value_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  [[nodiscard]] int value() const { return value_; }
+
+ private:
+  int value_;
+};
+
+size_t regular_file_size(const Descriptor& file, const Path& path) {
+  struct stat status = {};
+  if (::fstat(file.value(), &status) != 0) fail_path("examine", path, errno);
+  if (S_ISDIR(status.st_mode)) fail_path("read", path, EISDIR);
+  return static_cast<size_t>(status.st_size);
+}
+
+}  // namespace
+
+std::string read_file(const Path& path) {
+  const Descriptor file(path, O_RDONLY);
+  if (file.value() < 0) fail_path("open", path, errno);
+  std::string content;
+  content.reserve(regular_file_size(file, path));
+  std::vector<char> buffer(kBufferBytes);
+  for (;;) {
+    const ssize_t got = ::read(file.value(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail_path("read", path, errno);
+    if (got == 0) return content;
+    content.append(buffer.data(), static_cast<size_t>(got));
+  }
+}
+
+MappedFile::MappedFile(const Path& path) {
+  const Descriptor file(path, O_RDONLY);
+  if (file.value() < 0) fail_path("open", path, errno);
+  size_ = regular_file_size(file, path);
+  if (size_ == 0) return;
+  void* mapped = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, file.value(), 0);
+  if (mapped == MAP_FAILED) fail_path("map", path, errno);
+  data_ = static_cast<const std::byte*>(mapped);
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+AtomicFile::AtomicFile(Path path) : path_(std::move(path)), temporary_(path_) {
+  temporary_ += format(".tmp-{}", ::getpid());
+  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (descriptor_ < 0) fail_path("create", temporary_, errno);
+  buffer_.reserve(kBufferBytes);
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ < 0) return;
+  ::close(descriptor_);
+  ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const size_t room = kBufferBytes - buffer_.size();
+    const std::span<const std::byte> piece = bytes.first(std::min(room, bytes.size()));
+    buffer_.insert(buffer_.end(), piece.begin(), piece.end());
+    bytes = bytes.subspan(piece.size());
+    written_ += piece.size();
+    if (buffer_.size() == kBufferBytes) flush();
+  }
+}
+
+void AtomicFile::flush() {
+  std::span<const std::byte> rest(buffer_);
+  while (!rest.empty()) {
+    const ssize_t put = ::write(descriptor_, rest.data(), rest.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) fail_path("write", path_, errno);
+    rest = rest.subspan(static_cast<size_t>(put));
+  }
+  buffer_.clear();
+}
+
+void AtomicFile::commit() {
+  TRIREME_ASSERT(descriptor_ >= 0, "an atomic file is committed once");
+  flush();
+  if (::fsync(descriptor_) != 0) fail_path("sync", path_, errno);
+  const int closed = ::close(std::exchange(descriptor_, -1));
+  if (closed != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    const int error_number = errno;
+    ::unlink(temporary_.c_str());
+    fail_path("finish", path_, error_number);
+  }
+  sync_folder(path_.has_parent_path() ? path_.parent_path() : Path("."));
+}
+
+void write_file(const Path& path, std::string_view content) {
+  AtomicFile file(path);
+  file.write(content);
+  file.commit();
+}
+
+void sync_folder(const Path& folder) {
+  const Descriptor file(folder, O_RDONLY | O_DIRECTORY);
+  if (file.value() < 0 || ::fsync(file.value()) != 0) fail_path("sync", folder, errno);
+}
+
+void make_folder(const Path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) fail_path("create the folder", folder, error.value());
+}
+
+uint64_t free_bytes(const Path& path) {
+  Path existing = std::filesystem::absolute(path);
+  std::error_code error;
+  while (!std::filesystem::exists(existing, error) && existing.has_parent_path())
+    existing = existing.parent_path();
+  struct statvfs status = {};
+  if (::statvfs(existing.c_str(), &status) != 0) fail_path("examine", existing, errno);
+  return uint64_t{status.f_bavail} * status.f_frsize;
+}
+
+std::string checksum(std::span<const std::byte> bytes) {
+  return format("{:016x}", XXH3_64bits(bytes.data(), bytes.size()));
+}
+
+}  // namespace trireme

@@ -1,0 +1,72 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trireme {
+
+using Path = std::filesystem::path;
+
+/// The whole content of a file. Throws with the path and the system's own words.
+[[nodiscard]] std::string read_file(const Path& path);
+
+/// A file mapped for reading. Move-only owner of the mapping; an empty file has empty bytes.
+class MappedFile {
+ public:
+  explicit MappedFile(const Path& path);
+  ~MappedFile();
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  [[nodiscard]] std::span<const std::byte> bytes() const { return {data_, size_}; }
+
+ private:
+  const std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+/// Writes a file that is whole or absent: bytes go to a temporary name beside it; commit() flushes,
+/// syncs, renames and syncs the folder. Destroyed without commit(), the temporary file is removed
+/// and the old file stays. Every failure throws (a full disk says so) and names the path.
+class AtomicFile {
+ public:
+  explicit AtomicFile(Path path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  /// Appends, through a buffer of 1 MiB.
+  void write(std::span<const std::byte> bytes);
+  void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+  [[nodiscard]] uint64_t bytes_written() const { return written_; }
+  void commit();
+
+ private:
+  void flush();
+
+  Path path_;
+  Path temporary_;
+  int descriptor_ = -1;
+  uint64_t written_ = 0;
+  std::vector<std::byte> buffer_;
+};
+
+/// AtomicFile in one call.
+void write_file(const Path& path, std::string_view content);
+
+/// Makes the entries of a folder durable (fsync).
+void sync_folder(const Path& folder);
+
+/// Creates a folder and its parents; throws when it cannot.
+void make_folder(const Path& folder);
+
+/// Free bytes of the file system that holds the path (or its nearest parent that exists).
+[[nodiscard]] uint64_t free_bytes(const Path& path);
+
+/// Checksum of bytes: XXH3, 64 bit, as 16 hexadecimal digits.
+[[nodiscard]] std::string checksum(std::span<const std::byte> bytes);
+
+}  // namespace trireme

@@ -1,0 +1,93 @@
+#include "core/file.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "core/error.h"
+
+namespace trireme {
+namespace {
+
+class FileTest : public testing::Test {
+ protected:
+  FileTest() {
+    std::string pattern = testing::TempDir() + "trireme-file-XXXXXX";
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  ~FileTest() override { std::filesystem::remove_all(folder_); }
+  Path folder_;
+};
+
+size_t entries(const Path& folder) {
+  return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
+}
+
+TEST_F(FileTest, AtomicFileAppearsWholeAtCommit) {
+  const Path path = folder_ / "a";
+  const std::string big(3 << 20, 'x');
+  {
+    AtomicFile file(path);
+    file.write("head ");
+    file.write(big);
+    EXPECT_FALSE(std::filesystem::exists(path));
+    EXPECT_EQ(file.bytes_written(), big.size() + 5);
+    file.commit();
+  }
+  EXPECT_EQ(read_file(path), "head " + big);
+  EXPECT_EQ(entries(folder_), 1U);
+}
+
+TEST_F(FileTest, AtomicFileWithoutCommitLeavesTheOldFile) {
+  const Path path = folder_ / "a";
+  write_file(path, "old");
+  { AtomicFile(path).write("new"); }
+  EXPECT_EQ(read_file(path), "old");
+  EXPECT_EQ(entries(folder_), 1U);
+}
+
+TEST_F(FileTest, MissingFileNamesPathAndReason) {
+  try {
+    static_cast<void>(read_file(folder_ / "nothing"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("nothing"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("No such file"), std::string::npos);
+    EXPECT_EQ(error.exit_status(), 1);
+  }
+  EXPECT_THROW(MappedFile(folder_ / "nothing"), Error);
+  EXPECT_THROW(MappedFile{folder_}, Error);
+}
+
+TEST_F(FileTest, MappedFileShowsTheBytes) {
+  write_file(folder_ / "a", "bytes");
+  const MappedFile file(folder_ / "a");
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()),
+            "bytes");
+  write_file(folder_ / "empty", "");
+  EXPECT_TRUE(MappedFile(folder_ / "empty").bytes().empty());
+}
+
+TEST_F(FileTest, FullDiskIsToldAndLeavesNothing) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
+  std::filesystem::create_symlink("/dev/full", folder_ / ("x.tmp-" + std::to_string(::getpid())));
+  AtomicFile file(folder_ / "x");
+  try {
+    file.write(std::string(2 << 20, 'x'));
+    file.commit();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("No space left"), std::string::npos);
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "x"));
+}
+
+TEST(Checksum, IsStableAndSeesEveryByte) {
+  const auto of = [](std::string_view text) { return checksum(std::as_bytes(std::span(text))); };
+  EXPECT_EQ(of(""), "2d06800538d394c2");  // XXH3 of nothing, seed 0, as published
+  EXPECT_NE(of("abc"), of("abd"));
+}
+
+}  // namespace
+}  // namespace trireme

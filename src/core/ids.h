@@ -1,0 +1,24 @@
+#pragma once
+#include <compare>
+#include <cstdint>
+
+namespace trireme {
+
+/// A number that must not be mixed up with another kind of number. Zero-based.
+template <class Tag>
+struct Id {
+  int32_t value = 0;
+  auto operator<=>(const Id&) const = default;
+};
+
+using Rank = Id<struct RankTag>;      ///< in [0, world size)
+using StageId = Id<struct StageTag>;  ///< virtual stage in [0, p v), in order of the layers
+using ChunkId = Id<struct ChunkTag>;  ///< model chunk of one rank, in [0, v)
+using MicrobatchId = Id<struct MicrobatchTag>;  ///< in [0, m)
+using LayerId = Id<struct LayerTag>;            ///< transformer layer in [0, l), global
+using TensorId = Id<struct TensorTag>;          ///< row of the tensor table
+
+/// The named axes of the topology. Context and expert are always 1 so far.
+enum class Axis { tensor, context, expert, data, pipeline };
+
+}  // namespace trireme
