@@ -1,0 +1,48 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "program/op/attention.h"
+#include "program/op/collective.h"
+#include "program/op/cross_entropy.h"
+#include "program/op/elementwise.h"
+#include "program/op/embedding.h"
+#include "program/op/layer_norm.h"
+#include "program/op/optimizer.h"
+#include "program/op/product.h"
+
+namespace trireme::program {
+
+/// The sizes and attributes of one op: every kind there is, each in its own struct under
+/// program/op/. A kind declares its operands, its cost and its workspace; ops/ has its kernels,
+/// model/ emits it.
+using OpSpec =
+    std::variant<EmbeddingLookup, EmbeddingGradient, PositionDropout, PositionGradient, LayerNorm,
+                 LayerNormBackward, LayerNormGradient, Product, ProductInputGradient,
+                 ProductWeightGradient, BiasGradient, BiasGelu, BiasGeluBackward, BiasDropoutAdd,
+                 DropoutBackward, AddInto, Attention, AttentionBackward, AttentionDecode,
+                 LogitMaximum, LogitSum, CrossEntropy, LossTotal, SquareSums, ClipFactor, AdamW,
+                 AllReduceStart, AllReduceWait>;
+
+inline constexpr size_t kOpKinds = std::variant_size_v<OpSpec>;
+
+[[nodiscard]] std::string_view name_of(const OpSpec& spec);
+[[nodiscard]] std::vector<Operand> operands_of(const OpSpec& spec);
+[[nodiscard]] Cost cost_of(const OpSpec& spec);
+[[nodiscard]] int64_t workspace_of(const OpSpec& spec, const BackendProfile& profile);
+
+/// Which half of the backward an op belongs to: input gradient (on the way to the previous stage)
+/// or weight gradient. Forward ops have none.
+enum class Half : uint8_t { none, input_gradient, weight_gradient };
+
+/// One op of a block: its sizes, and for each operand the number of the block's value.
+struct Op {
+  OpSpec spec;
+  std::vector<int> values;
+  Half half = Half::none;
+};
+
+}  // namespace trireme::program
