@@ -23,6 +23,7 @@ enum class RandomSite : uint32_t {
   init_projection = 19,
   init_fc1 = 20,
   init_fc2 = 21,
+  init_output = 22,
   sampling = 32,
 };
 

@@ -1,0 +1,69 @@
+#include "parallel/topology.h"
+
+#include "core/error.h"
+#include "core/format.h"
+
+namespace trireme::parallel {
+
+std::string Coordinates::text() const {
+  return format("p{} t{} d{}", pipeline, tensor, data);
+}
+
+Topology::Topology(int pipeline, int tensor, int data)
+    : pipeline_(pipeline), tensor_(tensor), data_(data) {
+  if (pipeline < 1 || tensor < 1 || data < 1) {
+    fail_usage({.where = "topology",
+                .what = format("pipeline {} x tensor {} x data {}", pipeline, tensor, data),
+                .rule = "every parallel size is at least 1"});
+  }
+}
+
+int Topology::size(Axis axis) const {
+  switch (axis) {
+    case Axis::tensor:
+      return tensor_;
+    case Axis::data:
+      return data_;
+    case Axis::pipeline:
+      return pipeline_;
+    case Axis::context:
+    case Axis::expert:
+      return 1;
+  }
+  return 1;
+}
+
+Coordinates Topology::coordinates(Rank rank) const {
+  TRIREME_ASSERT(rank.value >= 0 && rank.value < world_size(), "a rank lies inside the world");
+  return {.pipeline = rank.value / (tensor_ * data_),
+          .tensor = rank.value % tensor_,
+          .data = rank.value / tensor_ % data_};
+}
+
+Rank Topology::rank(const Coordinates& at) const {
+  return Rank{at.tensor + tensor_ * (at.data + data_ * at.pipeline)};
+}
+
+std::vector<Rank> Topology::group(Axis axis, Rank rank) const {
+  Coordinates at = coordinates(rank);
+  int none = 0;
+  int& moving = axis == Axis::tensor     ? at.tensor
+                : axis == Axis::data     ? at.data
+                : axis == Axis::pipeline ? at.pipeline
+                                         : none;
+  std::vector<Rank> ranks;
+  if (&moving == &none) return {rank};
+  for (moving = 0; moving < size(axis); ++moving) ranks.push_back(this->rank(at));
+  return ranks;
+}
+
+void Topology::require_world_size(int ranks) const {
+  if (ranks == world_size()) return;
+  fail_usage({.where = "topology",
+              .what = format("{} ranks run, but pipeline {} x tensor {} x data {} = {}", ranks,
+                             pipeline_, tensor_, data_, world_size()),
+              .rule = "ranks = p t d",
+              .remedy = "start as many ranks, or change the parallel sizes"});
+}
+
+}  // namespace trireme::parallel

@@ -1,0 +1,83 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "schedule/schedules.h"
+
+namespace trireme::schedule {
+namespace {
+
+std::string actions_text(const Schedule& schedule) {
+  const std::string text = print(schedule);
+  return text.substr(text.find('\n') + 1);
+}
+
+TEST(OneForwardOneBackward, AlternatesOnOneRank) {
+  EXPECT_EQ(actions_text(one_forward_one_backward({.stages = 1, .microbatches = 3}, 0)),
+            "0F0 0B0 0F1 0B1 0F2 0B2 step\n");
+}
+
+TEST(OneForwardOneBackward, WarmsUpByTheStagesBehindIt) {
+  EXPECT_EQ(actions_text(one_forward_one_backward({.stages = 4, .microbatches = 5}, 1)),
+            "0F0 0F1 0F2 0B0 0F3 0B1 0F4 0B2 0B3 0B4 step\n");
+}
+
+TEST(OneForwardOneBackward, IsValidAndKeepsAtMostPMinusRankInFlight) {
+  for (int p = 1; p <= 8; ++p) {
+    for (int m = 1; m <= 12; ++m) {
+      for (int r = 0; r < p; ++r) {
+        const Schedule schedule = one_forward_one_backward({.stages = p, .microbatches = m}, r);
+        EXPECT_NO_THROW(validate(schedule)) << print(schedule);
+        EXPECT_EQ(in_flight(schedule)[0], std::min(m, p - r)) << print(schedule);
+      }
+    }
+  }
+}
+
+TEST(ForwardOnly, IsValidAndKeepsOne) {
+  const Schedule schedule = forward_only(4);
+  EXPECT_NO_THROW(validate(schedule));
+  EXPECT_EQ(in_flight(schedule), (std::vector<int>{1}));
+}
+
+TEST(Text, PrintsAndParsesBack) {
+  const Schedule schedule = one_forward_one_backward({.stages = 3, .microbatches = 11}, 0);
+  EXPECT_EQ(parse(print(schedule)), schedule);
+  const Schedule split = parse("trireme-schedule 1 microbatches 1 chunks 1\n0F0 0I0\n0W0 step\n");
+  EXPECT_NO_THROW(validate(split));
+  EXPECT_EQ(split.actions[2].kind, ActionKind::weight_gradient);
+}
+
+TEST(Text, RefusesWhatItDoesNotKnowWithLineAndWord) {
+  for (const char* bad : {"", "hello", "trireme-schedule 2 microbatches 1 chunks 1\n",
+                          "trireme-schedule 1 microbatches 1 chunks 1\n0X0",
+                          "trireme-schedule 1 microbatches 1 chunks 1\nF0",
+                          "trireme-schedule 1 microbatches 1 chunks 1\n0F99999999999"}) {
+    EXPECT_THROW(static_cast<void>(parse(bad)), Error) << bad;
+  }
+  try {
+    static_cast<void>(parse("trireme-schedule 1 microbatches 1 chunks 1\n0F0 0Q0"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("line 2: '0Q0'"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Validate, RefusesEveryKindOfBrokenOrder) {
+  const auto with = [](const char* actions) {
+    return parse(format("trireme-schedule 1 microbatches 2 chunks 1\n{}", actions));
+  };
+  EXPECT_NO_THROW(validate(with("0F0 0F1 0B0 0B1 step")));
+  for (const char* bad :
+       {"0F0 0B0 0F1 step", "0F0 0B0 step", "0B0 0F0 0F1 0B1 step", "0F0 0F0 0B0 0B0 step",
+        "0F1 0F0 0B0 0B1 step", "0F0 0F1 0B0 0B1", "0F0 0F1 step", "0F0 0F1 0B0 0B1 step 0F0",
+        "0F0 0F1 0F2 0B0 0B1 0B2 step", "0F0 0F1 0W0 0I0 0B1 step", "0F0 0F1 0I0 0B1 step",
+        "0F0 0F1 0I0 0B0 0W0 0B1 step"}) {
+    EXPECT_THROW(validate(with(bad)), Error) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace trireme::schedule
