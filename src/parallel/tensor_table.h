@@ -45,12 +45,12 @@ struct Tensor {
   DType dtype = DType::f32;
   std::array<std::optional<Split>, Shape::kMaxRank> splits =
       {};  ///< per dimension; none: replicated
-  Init init;
-  bool decay = false;               ///< weight decay applies
-  std::optional<TensorId> tied_to;  ///< same values as another: own gradient accumulator, no own
-                                    ///< state beside its holder
+  Init init = {};
+  bool decay = false;                    ///< weight decay applies
+  std::optional<TensorId> tied_to = {};  ///< same values as another: own gradient accumulator, no
+                                         ///< own state beside its holder
   bool counted_in_norm = true;  ///< false for a tied tensor: its gradient is part of the other's
-  Place place;
+  Place place = {};
 };
 
 /// The part of a tensor that one rank holds, in global coordinates.

@@ -17,8 +17,8 @@ enum class ActionKind { forward, backward, input_gradient, weight_gradient, step
 /// The optimizer step is "step".
 struct Action {
   ActionKind kind = ActionKind::forward;
-  ChunkId chunk;
-  MicrobatchId microbatch;
+  ChunkId chunk = {};
+  MicrobatchId microbatch = {};
   auto operator<=>(const Action&) const = default;
 
   [[nodiscard]] std::string text() const;
