@@ -119,6 +119,7 @@ SlotPlan plan_slots(const Program& program, BackwardForm form) {
 
   // Locals, per block.
   std::vector<int64_t> block_saved;
+  std::vector<int64_t> block_persistent;
   std::vector<std::vector<BlockUse>> block_uses;
   int64_t block_temporary = 0;
   for (const Block& block : program.blocks) {
@@ -155,6 +156,14 @@ SlotPlan plan_slots(const Program& program, BackwardForm form) {
       saved += aligned(block.values[v].bytes());
     }
     block_saved.push_back(saved);
+    int64_t persistent = 0;
+    for (size_t v = 0; v < block.values.size(); ++v) {
+      if (block.values[v].kind != ValueKind::persistent) continue;
+      placements[v] = {
+          .area = Placement::Area::persistent, .offset = persistent, .uses = uses[v].uses()};
+      persistent += aligned(block.values[v].bytes());
+    }
+    block_persistent.push_back(persistent);
   }
 
   // Flows, over the instances: forward visits them in order, backward in reverse.
@@ -223,6 +232,8 @@ SlotPlan plan_slots(const Program& program, BackwardForm form) {
   for (const Instance& instance : program.instances) {
     plan.saved_base.push_back(plan.saved_bytes);
     plan.saved_bytes += block_saved[static_cast<size_t>(instance.block)];
+    plan.persistent_base.push_back(plan.persistent_bytes);
+    plan.persistent_bytes += block_persistent[static_cast<size_t>(instance.block)];
   }
   // Flow temporaries first, a block's own behind them.
   for (std::vector<Placement>& placements : plan.locals) {

@@ -26,16 +26,17 @@ struct Uses {
 };
 
 /// Where a value lies: saved values in the microbatch's slot, since more than one action uses them;
-/// temporaries in memory that all actions share.
+/// temporaries in memory that all actions share; persistent ones in their instance's own.
 struct Placement {
-  enum class Area { none, saved, temporary };
+  enum class Area { none, saved, temporary, persistent };
   Area area = Area::none;
-  int64_t offset = 0;  ///< bytes; of a block's saved locals: from the instance's base
+  int64_t offset =
+      0;  ///< bytes; of a block's saved and persistent values: from the instance's base
   Uses uses;
 };
 
-/// Offsets of every local and flow of a program. Two values share memory only when no op needs
-/// both.
+/// Offsets of every local, flow and persistent value of a program. Two values share memory only
+/// when no op needs both.
 struct SlotPlan {
   BackwardForm form = BackwardForm::joined;
   std::vector<std::vector<Placement>> locals;  ///< [block][value]
@@ -43,6 +44,8 @@ struct SlotPlan {
   std::vector<int64_t> saved_base;  ///< [instance] offset of its saved locals in the slot
   int64_t saved_bytes = 0;          ///< one slot: one microbatch of the chunk
   int64_t temporary_bytes = 0;
+  std::vector<int64_t> persistent_base;  ///< [instance]
+  int64_t persistent_bytes = 0;
 };
 
 /// Slots from liveness: per block once, however many instances there are. Offsets are multiples of

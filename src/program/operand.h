@@ -9,9 +9,9 @@
 
 namespace trireme::program {
 
-/// What an op does with an operand. add: a gradient that is overwritten or added to, as the
-/// backward's role says.
-enum class Access { read, write, update, add };
+/// What an op does with an operand. part: writes a part of it and leaves the rest. add: a gradient
+/// that is overwritten or added to, as the backward's role says.
+enum class Access { read, write, part, update, add };
 
 /// One operand as the op kind declares it; the checker holds the bound value's dtype and size
 /// against it.

@@ -77,6 +77,8 @@ std::string place_text(const Placement& placement, BackwardForm form) {
       return "";
     case Placement::Area::saved:
       return format("{}, saved at {}", placement.uses.text(form), placement.offset);
+    case Placement::Area::persistent:
+      return format("persistent at {}", placement.offset);
     case Placement::Area::temporary:
       return format("{}, temporary at {}", placement.uses.text(form), placement.offset);
   }

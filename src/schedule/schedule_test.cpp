@@ -30,7 +30,7 @@ TEST(OneForwardOneBackward, IsValidAndKeepsAtMostPMinusRankInFlight) {
       for (int r = 0; r < p; ++r) {
         const Schedule schedule = one_forward_one_backward({.stages = p, .microbatches = m}, r);
         EXPECT_NO_THROW(validate(schedule)) << print(schedule);
-        EXPECT_EQ(in_flight(schedule)[0], std::min(m, p - r)) << print(schedule);
+        EXPECT_EQ(assign_slots(schedule).in_flight[0], std::min(m, p - r)) << print(schedule);
       }
     }
   }
@@ -39,7 +39,30 @@ TEST(OneForwardOneBackward, IsValidAndKeepsAtMostPMinusRankInFlight) {
 TEST(ForwardOnly, IsValidAndKeepsOne) {
   const Schedule schedule = forward_only(4);
   EXPECT_NO_THROW(validate(schedule));
-  EXPECT_EQ(in_flight(schedule), (std::vector<int>{1}));
+  EXPECT_EQ(assign_slots(schedule).in_flight, (std::vector<int>{1}));
+}
+
+TEST(AssignSlots, NeverGivesASlotToTwoMicrobatchesInFlight) {
+  for (int p = 1; p <= 6; ++p) {
+    for (int r = 0; r < p; ++r) {
+      const Schedule schedule = one_forward_one_backward({.stages = p, .microbatches = 9}, r);
+      const SlotAssignment assignment = assign_slots(schedule);
+      std::vector<int> owner(static_cast<size_t>(assignment.in_flight[0]), -1);
+      for (const Action& action : schedule.actions) {
+        if (action.kind == ActionKind::step) continue;
+        const int slot = assignment.slot[0][static_cast<size_t>(action.microbatch.value)];
+        ASSERT_LT(slot, assignment.in_flight[0]);
+        int& holder = owner[static_cast<size_t>(slot)];
+        if (action.kind == ActionKind::forward) {
+          EXPECT_EQ(holder, -1);
+          holder = action.microbatch.value;
+        } else {
+          EXPECT_EQ(holder, action.microbatch.value);
+          holder = -1;
+        }
+      }
+    }
+  }
 }
 
 TEST(Text, PrintsAndParsesBack) {

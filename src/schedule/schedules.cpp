@@ -108,19 +108,32 @@ void validate(const Schedule& schedule) {
   }
 }
 
-std::vector<int> in_flight(const Schedule& schedule) {
-  std::vector<int> now(static_cast<size_t>(schedule.chunks), 0);
-  std::vector<int> most(static_cast<size_t>(schedule.chunks), 1);
+SlotAssignment assign_slots(const Schedule& schedule) {
+  const auto chunks = static_cast<size_t>(schedule.chunks);
   const bool trains = std::any_of(schedule.actions.begin(), schedule.actions.end(),
                                   [](const Action& a) { return a.kind == ActionKind::step; });
-  if (!trains) return most;
+  SlotAssignment assignment;
+  assignment.slot.assign(chunks, std::vector<int>(static_cast<size_t>(schedule.microbatches), 0));
+  assignment.in_flight.assign(chunks, 1);
+  if (!trains) return assignment;
+  std::vector<std::vector<bool>> taken(chunks);
   for (const Action& action : schedule.actions) {
+    if (action.kind == ActionKind::step) continue;
     const auto chunk = static_cast<size_t>(action.chunk.value);
-    if (action.kind == ActionKind::forward) most[chunk] = std::max(most[chunk], ++now[chunk]);
-    if (action.kind == ActionKind::backward || action.kind == ActionKind::weight_gradient)
-      --now[chunk];
+    int& slot = assignment.slot[chunk][static_cast<size_t>(action.microbatch.value)];
+    std::vector<bool>& in_use = taken[chunk];
+    if (action.kind == ActionKind::forward) {
+      const auto free = std::find(in_use.begin(), in_use.end(), false);
+      slot = static_cast<int>(free - in_use.begin());
+      if (free == in_use.end()) in_use.push_back(false);
+      in_use[static_cast<size_t>(slot)] = true;
+      assignment.in_flight[chunk] = static_cast<int>(in_use.size());
+    }
+    if (action.kind == ActionKind::backward || action.kind == ActionKind::weight_gradient) {
+      in_use[static_cast<size_t>(slot)] = false;
+    }
   }
-  return most;
+  return assignment;
 }
 
 }  // namespace trireme::schedule

@@ -22,9 +22,13 @@ struct PipelineShape {
 /// order of microbatches per chunk and kind, and a step stands last where there are backwards.
 void validate(const Schedule& schedule);
 
-/// Most microbatches whose forward has run and whose backward has not, per chunk: it sizes the
-/// activation memory. Counts from the forward to the weight gradient. A forward-only schedule keeps
-/// one.
-[[nodiscard]] std::vector<int> in_flight(const Schedule& schedule);
+/// Which slot of its chunk's activation memory each microbatch uses, and how many slots a chunk
+/// needs: a slot is taken by the forward and free behind the weight gradient (of a forward-only
+/// schedule: behind the forward), the lowest free one is taken next.
+struct SlotAssignment {
+  std::vector<std::vector<int>> slot;  ///< [chunk][microbatch]
+  std::vector<int> in_flight;          ///< [chunk], most microbatches at once
+};
+[[nodiscard]] SlotAssignment assign_slots(const Schedule& schedule);
 
 }  // namespace trireme::schedule

@@ -23,7 +23,7 @@ struct SquareSums {
 
   [[nodiscard]] std::vector<Operand> operands() const {
     return {{"gradient", Access::read, DType::f32, elements},
-            {"squares", Access::update, DType::f64, blocks}};
+            {"squares", Access::part, DType::f64, blocks}};
   }
   [[nodiscard]] Cost cost() const {
     return {.flops = 2 * static_cast<double>(elements), .bytes = 4 * static_cast<double>(elements)};

@@ -1,0 +1,24 @@
+#pragma once
+#include "model/sizes.h"
+#include "program/program.h"
+
+namespace trireme::model {
+
+/// The blocks of a GPT, each with its forward and backward side by side in its own file. Flows are
+/// named x, y (forward), dy, dx (backward); weights by their tensor's name behind the instance's
+/// prefix. Evaluation and decoding emit no backward.
+
+/// y = dropout(words[token] + positions[position]). No x, no dx. Prefix "embedding.".
+[[nodiscard]] program::Block embedding_block(const Sizes& z);
+
+/// y = x + dropout(attention(norm(x)) + bias). Prefix "decoder.layers.N.".
+[[nodiscard]] program::Block attention_block(const Sizes& z);
+
+/// y = x + dropout(fc2(gelu(fc1(norm(x)))) + bias). Prefix "decoder.layers.N.".
+[[nodiscard]] program::Block mlp_block(const Sizes& z);
+
+/// Final norm, logits over the vocabulary, loss and the gradient of the logits. No y, no dy; when
+/// decoding y is the logits [b, V/t]. No prefix.
+[[nodiscard]] program::Block head_block(const Sizes& z);
+
+}  // namespace trireme::model

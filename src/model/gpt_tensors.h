@@ -1,0 +1,48 @@
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "model/gpt_shape.h"
+#include "parallel/stages.h"
+#include "parallel/tensor_table.h"
+
+namespace trireme::model {
+
+/// The tensor table of a GPT, in the order of the data flow, with Megatron-LM's names. Initial
+/// deviations: `init_deviation` for embeddings, QKV and fc1; divided by sqrt(2 l) for the two
+/// projections back into the residual. Decay: matrices only.
+[[nodiscard]] parallel::TensorTable gpt_tensors(const GptShape& shape,
+                                                const parallel::Topology& topology);
+
+/// Where one rank keeps a tensor: the same offset in the parameter, gradient and moment arenas (all
+/// fp32 so far).
+struct LocalTensor {
+  parallel::Slice slice;
+  int64_t offset = 0;  ///< bytes, of its own storage in each arena
+  std::optional<TensorId> alias =
+      {};  ///< tied, and the other holder is on this rank: parameter and moments are the other's
+
+  [[nodiscard]] int64_t elements() const { return slice.storage.elements(); }
+};
+
+/// The tensors that one rank holds.
+struct LocalTensors {
+  std::vector<std::optional<LocalTensor>> tensors;  ///< by tensor id
+  int64_t arena_bytes = 0;                          ///< of each arena
+
+  [[nodiscard]] const LocalTensor& operator[](TensorId id) const {
+    return *tensors[static_cast<size_t>(id.value)];
+  }
+  [[nodiscard]] bool holds(TensorId id) const {
+    return tensors[static_cast<size_t>(id.value)].has_value();
+  }
+};
+
+/// What the rank at these coordinates, with these chunks, holds. Offsets are multiples of 64 bytes,
+/// in table order.
+[[nodiscard]] LocalTensors local_tensors(const parallel::TensorTable& table,
+                                         const std::vector<parallel::Chunk>& chunks,
+                                         const parallel::Topology& topology,
+                                         const parallel::Coordinates& at);
+
+}  // namespace trireme::model

@@ -1,0 +1,80 @@
+#include "model/blocks.h"
+
+namespace trireme::model {
+
+using namespace program;
+
+namespace {
+
+// Sums (or takes the largest of) a small per-row value over the tensor ranks.
+void combine(BlockBuilder& block, const Sizes& z, int value, Reduction reduction) {
+  if (z.t == 1) return;
+  block.forward(
+      AllReduceStart{
+          .axis = Axis::tensor, .ranks = z.t, .elements = z.rows(), .reduction = reduction},
+      {value});
+  block.forward(AllReduceWait{.axis = Axis::tensor, .elements = z.rows()}, {value});
+}
+
+}  // namespace
+
+Block head_block(const Sizes& z) {
+  const int64_t n = z.rows();
+  const int64_t v = z.local_vocabulary;  // V / t, padded
+  const VocabSizes vocabulary = {
+      .rows = n, .columns = v, .counted = z.counted_vocabulary, .first_row = z.first_word};
+  BlockBuilder block("head");
+
+  const auto gamma = block.weight("decoder.final_layernorm.weight", {z.h});
+  const auto beta = block.weight("decoder.final_layernorm.bias", {z.h});
+  const auto words = block.weight("output_layer.weight", {v, z.h});
+  const int x = block.flow("x", z.hidden_shape());
+  const int u = block.local("u", z.hidden_shape());
+  const int mean = block.local("mean", {n});
+  const int rstd = block.local("rstd", {n});
+
+  // forward
+  block.forward(LayerNorm{.rows = n, .columns = z.h, .epsilon = z.epsilon},
+                {x, gamma.value, beta.value, u, mean, rstd});
+  if (z.mode == Mode::decode) {
+    const int y = block.flow("y", {z.s, z.b, v});
+    block.forward(Product{.rows = n, .in = z.h, .out = v}, {u, words.value, kNoValue, y});
+    return block.take();
+  }
+  const int logits = block.local("logits", {z.s, z.b, v});  // becomes dlogits in place
+  const int maximum = block.local("maximum", {n});
+  const int sum = block.local("sum", {n});
+  const int target = block.local("target", {n});
+  const int losses = block.local("losses", {n});
+  const int labels = block.field(BatchField::labels, {z.s, z.b});
+  const int loss_mask = block.field(BatchField::loss_mask, {z.s, z.b});
+  const int gradient_scale = block.scalar(StepScalar::gradient_scale);
+  const int loss_total = block.scalar(StepScalar::loss_total);
+  block.forward(Product{.rows = n, .in = z.h, .out = v}, {u, words.value, kNoValue, logits});
+  block.forward(LogitMaximum{vocabulary}, {logits, maximum});
+  combine(block, z, maximum, Reduction::maximum);
+  block.forward(LogitSum{vocabulary}, {logits, labels, maximum, sum, target});
+  combine(block, z, sum, Reduction::sum);
+  combine(block, z, target, Reduction::sum);
+  block.forward(CrossEntropy{vocabulary, z.trains()},
+                {logits, labels, loss_mask, maximum, sum, target, gradient_scale, losses});
+  block.forward(LossTotal{.rows = n}, {losses, loss_mask, loss_total});
+  if (!z.trains()) return block.take();
+
+  // backward
+  const int dx = block.flow("dx", z.hidden_shape());
+  const int du = block.local("du", z.hidden_shape());
+  block.input_gradient(ProductInputGradient{.rows = n, .in = z.h, .out = v},
+                       {logits, words.value, du});
+  f_backward_start(block, z, du, n * z.h);
+  block.weight_gradient(ProductWeightGradient{.rows = n, .in = z.h, .out = v},
+                        {logits, u, words.gradient});
+  f_backward_wait(block, z, du, n * z.h);
+  block.input_gradient(LayerNormBackward{.rows = n, .columns = z.h, .residual = false},
+                       {du, x, gamma.value, mean, rstd, kNoValue, dx});
+  block.weight_gradient(LayerNormGradient{.rows = n, .columns = z.h},
+                        {du, x, mean, rstd, gamma.gradient, beta.gradient});
+  return block.take();
+}
+
+}  // namespace trireme::model

@@ -1,0 +1,236 @@
+#include "model/run_plan.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/table.h"
+
+namespace trireme::model {
+namespace {
+
+using program::BackwardForm;
+using program::Placement;
+using program::Program;
+using program::SlotPlan;
+using program::Value;
+using program::ValueKind;
+
+constexpr int64_t aligned(int64_t bytes) {
+  return (bytes + 63) / 64 * 64;
+}
+
+PlacedProgram place(Program program) {
+  SlotPlan slots = program::plan_slots(program, BackwardForm::joined);
+  return {.program = std::move(program), .slots = std::move(slots)};
+}
+
+void collect_fields(const Program& program, BatchLayout& layout) {
+  for (const program::Block& block : program.blocks) {
+    for (const Value& value : block.values) {
+      if (value.kind != ValueKind::batch_field) continue;
+      int64_t& bytes = layout.bytes[static_cast<size_t>(value.which)];
+      bytes = std::max(bytes, value.bytes());
+    }
+  }
+}
+
+std::vector<PlacedProgram> chunk_programs(const RunPlan& plan, Mode mode) {
+  const Sizes sizes = sizes_of(plan.shape, plan.batch, plan.topology, plan.at, mode);
+  std::vector<PlacedProgram> programs;
+  for (const parallel::Chunk& chunk : plan.chunks)
+    programs.push_back(place(chunk_program(sizes, chunk, plan.table)));
+  return programs;
+}
+
+int64_t most_temporary(const RunPlan& plan) {
+  int64_t most = 0;
+  const auto see = [&](const PlacedProgram& placed) {
+    most = std::max(most, placed.slots.temporary_bytes);
+  };
+  std::for_each(plan.train.begin(), plan.train.end(), see);
+  std::for_each(plan.evaluate.begin(), plan.evaluate.end(), see);
+  if (plan.decode) see(*plan.decode);
+  if (plan.step) see(*plan.step);
+  return most;
+}
+
+int64_t most_workspace(const RunPlan& plan) {
+  int64_t most = 0;
+  const auto see = [&](const PlacedProgram& placed) {
+    most = std::max(most, program::workspace_bytes(placed.program, plan.profile));
+  };
+  std::for_each(plan.train.begin(), plan.train.end(), see);
+  std::for_each(plan.evaluate.begin(), plan.evaluate.end(), see);
+  if (plan.decode) see(*plan.decode);
+  if (plan.step) see(*plan.step);
+  return most;
+}
+
+}  // namespace
+
+std::string_view name_of(ArenaKind kind) {
+  switch (kind) {
+    case ArenaKind::parameters:
+      return "parameters";
+    case ArenaKind::gradients:
+      return "gradients";
+    case ArenaKind::first_moments:
+      return "optimizer, first moments";
+    case ArenaKind::second_moments:
+      return "optimizer, second moments";
+    case ArenaKind::activations:
+      return "activations";
+    case ArenaKind::temporaries:
+      return "temporaries";
+    case ArenaKind::workspace:
+      return "workspace";
+    case ArenaKind::batch:
+      return "batch fields";
+    case ArenaKind::scalars:
+      return "step scalars";
+    case ArenaKind::cache:
+      return "key/value cache";
+  }
+  return "?";
+}
+
+int64_t MemoryPlan::total() const {
+  return std::accumulate(bytes.begin(), bytes.end(), int64_t{0});
+}
+
+std::string MemoryPlan::text() const {
+  TextTable table(
+      {{"memory of this rank", TextTable::Align::left}, {"MiB", TextTable::Align::right}});
+  const auto mib = [](int64_t b) { return format("{:.1f}", static_cast<double>(b) / (1 << 20)); };
+  for (int i = 0; i < kArenas; ++i) {
+    const auto kind = static_cast<ArenaKind>(i);
+    if ((*this)[kind] == 0) continue;
+    std::string name(name_of(kind));
+    if (kind == ArenaKind::activations)
+      name += format(", {} microbatch{} in flight", in_flight, in_flight == 1 ? "" : "es");
+    table.row({name, mib((*this)[kind])});
+  }
+  table.rule();
+  table.row({"total", mib(total())});
+  return table.text(2);
+}
+
+double RunPlan::nominal_step_flops() const {
+  double flops = 0;
+  for (const PlacedProgram& placed : train) {
+    const program::Totals sums = program::totals(placed.program);
+    flops += (sums.forward.nominal_flops + sums.backward.nominal_flops) * batch.microbatches;
+  }
+  return flops;
+}
+
+RunPlan plan_run(const RunRequest& request) {
+  require_possible(request.shape, request.batch, request.topology);
+  RunPlan plan;
+  plan.shape = request.shape;
+  plan.batch = request.batch;
+  plan.topology = request.topology;
+  plan.at = request.at;
+  plan.profile = request.profile;
+  plan.table = gpt_tensors(request.shape, request.topology);
+  plan.chunks = parallel::equal_chunks(request.shape.layers, request.topology.pipeline(), 1,
+                                       request.at.pipeline);
+  plan.local = local_tensors(plan.table, plan.chunks, request.topology, request.at);
+
+  if (request.train) {
+    plan.schedule = schedule::one_forward_one_backward(
+        {.stages = request.topology.pipeline(), .microbatches = request.batch.microbatches},
+        request.at.pipeline);
+    schedule::validate(*plan.schedule);
+    plan.assignment = schedule::assign_slots(*plan.schedule);
+    plan.train = chunk_programs(plan, Mode::train);
+    plan.step = place(step_program(request.optimizer, plan.table, plan.local));
+  }
+  if (request.evaluate) plan.evaluate = chunk_programs(plan, Mode::evaluate);
+  if (request.decode_capacity > 0) {
+    const Sizes sizes = sizes_of(request.shape, request.batch, request.topology, request.at,
+                                 Mode::decode, request.decode_capacity);
+    plan.decode = place(chunk_program(sizes, plan.chunks.front(), plan.table));
+  }
+
+  for (const auto& placed : plan.train) collect_fields(placed.program, plan.batch_layout);
+  for (const auto& placed : plan.evaluate) collect_fields(placed.program, plan.batch_layout);
+  if (plan.decode) collect_fields(plan.decode->program, plan.batch_layout);
+  for (size_t field = 0; field < plan.batch_layout.bytes.size(); ++field) {
+    plan.batch_layout.offset[field] = plan.batch_layout.slot_bytes;
+    plan.batch_layout.slot_bytes += aligned(plan.batch_layout.bytes[field]);
+  }
+
+  // The batch fields of a microbatch are shared by the rank's chunks: as many slots as the
+  // longest-lived chunk has.
+  MemoryPlan& memory = plan.memory;
+  for (const int in_flight : plan.assignment.in_flight)
+    memory.in_flight = std::max(memory.in_flight, in_flight);
+  memory[ArenaKind::parameters] = plan.local.arena_bytes;
+  if (request.train) {
+    memory[ArenaKind::gradients] = plan.local.arena_bytes;
+    memory[ArenaKind::first_moments] = plan.local.arena_bytes;
+    memory[ArenaKind::second_moments] = plan.local.arena_bytes;
+  }
+  for (size_t chunk = 0; chunk < plan.train.size(); ++chunk) {
+    plan.train[chunk].activation_base = memory[ArenaKind::activations];
+    memory[ArenaKind::activations] +=
+        plan.train[chunk].slots.saved_bytes * plan.assignment.in_flight[chunk];
+  }
+  memory[ArenaKind::temporaries] = most_temporary(plan);
+  memory[ArenaKind::workspace] = most_workspace(plan);
+  memory[ArenaKind::batch] = plan.batch_layout.slot_bytes * memory.in_flight;
+  memory[ArenaKind::scalars] = 64 * program::kStepScalars;
+  if (plan.decode) memory[ArenaKind::cache] = plan.decode->slots.persistent_bytes;
+  return plan;
+}
+
+Address address_of(const RunPlan& plan, const PlacedProgram& placed, size_t instance_index,
+                   int value_index) {
+  const program::Instance& instance = placed.program.instances[instance_index];
+  const auto v = static_cast<size_t>(value_index);
+  const Value& value = placed.program.blocks[static_cast<size_t>(instance.block)].values[v];
+  const int bound = instance.bindings[v];
+  const auto of_placement = [&](const Placement& placement, int64_t saved_base) -> Address {
+    if (placement.area == Placement::Area::saved) {
+      return {.arena = ArenaKind::activations,
+              .offset = placed.activation_base + saved_base + placement.offset,
+              .stride = placed.slots.saved_bytes};
+    }
+    return {.arena = ArenaKind::temporaries, .offset = placement.offset};
+  };
+  switch (value.kind) {
+    case ValueKind::parameter: {
+      const LocalTensor& tensor = plan.local[TensorId{bound}];
+      return {.arena = ArenaKind::parameters,
+              .offset = tensor.alias ? plan.local[*tensor.alias].offset : tensor.offset};
+    }
+    case ValueKind::gradient:
+      return {.arena = ArenaKind::gradients, .offset = plan.local[TensorId{bound}].offset};
+    case ValueKind::first_moment:
+      return {.arena = ArenaKind::first_moments, .offset = plan.local[TensorId{bound}].offset};
+    case ValueKind::second_moment:
+      return {.arena = ArenaKind::second_moments, .offset = plan.local[TensorId{bound}].offset};
+    case ValueKind::flow:
+      return of_placement(placed.slots.flows[static_cast<size_t>(bound)], 0);
+    case ValueKind::batch_field:
+      return {.arena = ArenaKind::batch,
+              .offset = plan.batch_layout.offset[static_cast<size_t>(value.which)],
+              .stride = plan.batch_layout.slot_bytes};
+    case ValueKind::scalar:
+      return {.arena = ArenaKind::scalars,
+              .offset = scalar_offset(static_cast<program::StepScalar>(value.which))};
+    case ValueKind::persistent:
+      return {.arena = ArenaKind::cache,
+              .offset = placed.slots.persistent_base[instance_index] +
+                        placed.slots.locals[static_cast<size_t>(instance.block)][v].offset};
+    case ValueKind::local:
+      return of_placement(placed.slots.locals[static_cast<size_t>(instance.block)][v],
+                          placed.slots.saved_base[instance_index]);
+  }
+  return {};
+}
+
+}  // namespace trireme::model

@@ -1,0 +1,118 @@
+#pragma once
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/chunk_program.h"
+#include "model/gpt_shape.h"
+#include "model/gpt_tensors.h"
+#include "program/liveness.h"
+#include "schedule/schedules.h"
+
+namespace trireme::model {
+
+/// One kind of memory of a rank, allocated once before the first step.
+enum class ArenaKind : uint8_t {
+  parameters,
+  gradients,
+  first_moments,
+  second_moments,
+  activations,  ///< saved values: a slot per chunk and microbatch in flight
+  temporaries,  ///< what one action needs only
+  workspace,    ///< scratch of the kernels
+  batch,        ///< batch fields: a slot per microbatch in flight
+  scalars,
+  cache,  ///< keys and values when decoding
+};
+inline constexpr int kArenas = 10;
+[[nodiscard]] std::string_view name_of(ArenaKind kind);
+
+/// Bytes of each arena of one rank.
+struct MemoryPlan {
+  std::array<int64_t, kArenas> bytes = {};
+  int in_flight = 1;
+
+  [[nodiscard]] int64_t& operator[](ArenaKind kind) { return bytes[static_cast<size_t>(kind)]; }
+  [[nodiscard]] int64_t operator[](ArenaKind kind) const {
+    return bytes[static_cast<size_t>(kind)];
+  }
+  [[nodiscard]] int64_t total() const;
+  /// The memory table, in MiB.
+  [[nodiscard]] std::string text() const;
+};
+
+/// A program with its places in the arenas.
+struct PlacedProgram {
+  program::Program program;
+  program::SlotPlan slots;
+  int64_t activation_base = 0;  ///< of its first slot in the activations arena
+};
+
+/// Offsets of the batch fields in one slot of the batch arena.
+struct BatchLayout {
+  std::array<int64_t, program::kBatchFields> offset = {};
+  std::array<int64_t, program::kBatchFields> bytes =
+      {};  ///< the largest of all programs; 0: unused
+  int64_t slot_bytes = 0;
+};
+
+/// Offset of a step scalar in the scalars arena.
+[[nodiscard]] constexpr int64_t scalar_offset(program::StepScalar scalar) {
+  return 64 * static_cast<int64_t>(scalar);
+}
+
+/// What is asked of one rank.
+struct RunRequest {
+  GptShape shape;
+  BatchShape batch;
+  parallel::Topology topology;
+  parallel::Coordinates at;
+  OptimizerRules optimizer;
+  program::BackendProfile profile;
+  bool train = true;            ///< a training step: gradients, moments, the step program
+  bool evaluate = false;        ///< a forward-only program beside it
+  int64_t decode_capacity = 0;  ///< tokens of the key/value cache of a decoding program; 0: none
+};
+
+/// Everything that will happen on one rank, as a value: what it holds, in which order it works,
+/// what each action does, where every value lies. Printed by --dry-run, executed by engine/, priced
+/// by plan/.
+struct RunPlan {
+  GptShape shape;
+  BatchShape batch;
+  parallel::Topology topology;
+  parallel::Coordinates at;
+  program::BackendProfile profile;
+  parallel::TensorTable table;
+  std::vector<parallel::Chunk> chunks;
+  LocalTensors local;
+  std::optional<schedule::Schedule> schedule;  ///< of one global batch
+  schedule::SlotAssignment assignment;
+  std::vector<PlacedProgram> train;     ///< [chunk]
+  std::vector<PlacedProgram> evaluate;  ///< [chunk]
+  std::optional<PlacedProgram> decode;
+  std::optional<PlacedProgram> step;
+  BatchLayout batch_layout;
+  MemoryPlan memory;
+
+  /// FLOPs of one global batch on this rank as the paper counts them, forward and backward.
+  [[nodiscard]] double nominal_step_flops() const;
+};
+
+/// Throws usage errors for impossible sizes; a pure function of the request.
+[[nodiscard]] RunPlan plan_run(const RunRequest& request);
+
+/// A value's address: base of the arena + offset + slot x stride, where the slot belongs to the
+/// chunk and microbatch.
+struct Address {
+  ArenaKind arena = ArenaKind::temporaries;
+  int64_t offset = 0;
+  int64_t stride = 0;
+};
+
+/// Address of a block's value in one instance of a placed program.
+[[nodiscard]] Address address_of(const RunPlan& plan, const PlacedProgram& placed, size_t instance,
+                                 int value);
+
+}  // namespace trireme::model
