@@ -1,0 +1,71 @@
+#include "engine/executor.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace trireme::engine {
+namespace {
+
+constexpr size_t kMostOperands = 12;
+
+}  // namespace
+
+Executor::Executor(ops::Backend backend, const RankMemory& memory, comm::Communicator& tensor_group)
+    : backend_(backend),
+      memory_(memory),
+      tensor_group_(tensor_group),
+      stream_(backend.device->make_stream()) {}
+
+void Executor::run(const std::vector<LoweredOp>& ops, int slot, bool accumulate, Part part) {
+  for (const LoweredOp& op : ops) {
+    if (part == Part::input_gradient && op.half != program::Half::input_gradient) continue;
+    if (part == Part::weight_gradient && op.half != program::Half::weight_gradient) continue;
+    if (!observer_) {
+      run_one(op, slot, accumulate);
+      continue;
+    }
+    const auto start = std::chrono::steady_clock::now();
+    run_one(op, slot, accumulate);
+    observer_(op, std::chrono::steady_clock::now() - start);
+  }
+}
+
+void Executor::run_one(const LoweredOp& op, int slot, bool accumulate) {
+  if (op.kernel == nullptr) {
+    run_collective(op, slot);
+    return;
+  }
+  std::array<void*, kMostOperands> operands = {};
+  TRIREME_ASSERT(op.operands.size() <= kMostOperands, "an op kind has at most twelve operands");
+  for (size_t i = 0; i < op.operands.size(); ++i) {
+    operands[i] = op.present[i] ? memory_.at(op.operands[i], slot) : nullptr;
+  }
+  op.kernel(*stream_, *op.spec,
+            {.operands = std::span(operands).first(op.operands.size()),
+             .workspace = memory_.base(model::ArenaKind::workspace),
+             .layer = op.layer,
+             .accumulate = accumulate});
+  tensor_group_.progress();
+}
+
+void Executor::run_collective(const LoweredOp& op, int slot) {
+  std::byte* buffer = memory_.at(op.operands[0], slot);
+  if (const auto* start = std::get_if<program::AllReduceStart>(op.spec)) {
+    // The communicator reads what the stream wrote.
+    synchronize();
+    const auto free = std::find_if(under_way_.begin(), under_way_.end(),
+                                   [](const auto& entry) { return entry.first == nullptr; });
+    TRIREME_ASSERT(free != under_way_.end(), "few collectives are under way at once");
+    const std::span floats(reinterpret_cast<float*>(buffer), static_cast<size_t>(start->elements));
+    *free = {buffer, tensor_group_.start_all_reduce(floats, start->reduction)};
+    return;
+  }
+  const auto found = std::find_if(under_way_.begin(), under_way_.end(),
+                                  [&](const auto& entry) { return entry.first == buffer; });
+  TRIREME_ASSERT(found != under_way_.end(), "a wait follows its start");
+  tensor_group_.wait(found->second);
+  found->first = nullptr;
+}
+
+}  // namespace trireme::engine

@@ -1,0 +1,30 @@
+#pragma once
+#include <vector>
+
+#include "engine/memory.h"
+#include "model/run_plan.h"
+#include "ops/kernel.h"
+
+namespace trireme::engine {
+
+/// One op of one instance, ready to run: its kernel, its sizes, where its operands lie.
+struct LoweredOp {
+  ops::Kernel kernel = nullptr;  ///< null for collectives
+  const program::OpSpec* spec = nullptr;
+  program::Half half = program::Half::none;
+  uint32_t layer = 0;
+  std::vector<model::Address> operands;
+  std::vector<bool> present;  ///< false: the operand is not there
+};
+
+/// A program unrolled over its instances, in execution order (backward: instances reversed). Points
+/// into the placed program, which must outlive it.
+struct LoweredProgram {
+  std::vector<LoweredOp> forward;
+  std::vector<LoweredOp> backward;
+};
+
+[[nodiscard]] LoweredProgram lower(const model::RunPlan& plan, const model::PlacedProgram& placed,
+                                   const ops::KernelTable& kernels);
+
+}  // namespace trireme::engine

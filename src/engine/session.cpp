@@ -1,0 +1,146 @@
+#include "engine/session.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/error.h"
+
+namespace trireme::engine {
+namespace {
+
+using program::kNoValue;
+
+// Calls copy(local element, extent element, elements) for every run of a slice that is contiguous
+// in local storage.
+template <class Copy>
+void for_each_run(const parallel::Slice& slice, Copy copy) {
+  const int rank = slice.storage.rank();
+  const int64_t run = rank > 0 ? slice.extent[rank - 1] : 1;
+  const int64_t stride = rank > 0 ? slice.storage[rank - 1] : 1;
+  const int64_t rows = rank > 1 ? slice.extent[0] : 1;
+  TRIREME_ASSERT(rank <= 2, "parameters are vectors and matrices");
+  for (int64_t row = 0; row < rows; ++row) copy(row * stride, row * run, run);
+}
+
+}  // namespace
+
+Session::Session(model::RunPlan plan, ops::Backend backend, comm::Communicator& tensor_group)
+    : plan_(std::move(plan)),
+      backend_(backend),
+      memory_(*backend.device, plan_.memory),
+      executor_(backend, memory_, tensor_group) {
+  for (const model::PlacedProgram& placed : plan_.train)
+    train_.push_back(lower(plan_, placed, *backend.kernels));
+  for (const model::PlacedProgram& placed : plan_.evaluate)
+    evaluate_.push_back(lower(plan_, placed, *backend.kernels));
+  if (plan_.decode) decode_ = lower(plan_, *plan_.decode, *backend.kernels);
+  if (plan_.step) step_ = lower(plan_, *plan_.step, *backend.kernels);
+}
+
+std::byte* Session::tensor_memory(TensorId id, TensorState state) const {
+  const model::LocalTensor* tensor = &plan_.local[id];
+  if (tensor->alias && state != TensorState::gradient) tensor = &plan_.local[*tensor->alias];
+  const model::ArenaKind arena = state == TensorState::parameter  ? model::ArenaKind::parameters
+                                 : state == TensorState::gradient ? model::ArenaKind::gradients
+                                 : state == TensorState::first_moment
+                                     ? model::ArenaKind::first_moments
+                                     : model::ArenaKind::second_moments;
+  return memory_.base(arena) + tensor->offset;
+}
+
+void Session::write_tensor(TensorId id, TensorState state, std::span<const float> values) {
+  const parallel::Slice& slice = plan_.local[id].slice;
+  TRIREME_ASSERT(static_cast<int64_t>(values.size()) == slice.extent.elements(),
+                 "a value for each element of the slice");
+  std::byte* memory = tensor_memory(id, state);
+  if (slice.storage != slice.extent) {
+    backend_.device->fill_zero(executor_.stream(), memory, slice.storage.elements() * 4);
+  }
+  for_each_run(slice, [&](int64_t local, int64_t from, int64_t count) {
+    copy_in(memory + local * 4,
+            std::as_bytes(values.subspan(static_cast<size_t>(from), static_cast<size_t>(count))));
+  });
+  executor_.synchronize();
+}
+
+void Session::read_tensor(TensorId id, TensorState state, std::span<float> values) {
+  const parallel::Slice& slice = plan_.local[id].slice;
+  TRIREME_ASSERT(static_cast<int64_t>(values.size()) == slice.extent.elements(),
+                 "a value for each element of the slice");
+  const std::byte* memory = tensor_memory(id, state);
+  for_each_run(slice, [&](int64_t local, int64_t to, int64_t count) {
+    copy_out(
+        std::as_writable_bytes(values.subspan(static_cast<size_t>(to), static_cast<size_t>(count))),
+        memory + local * 4);
+  });
+}
+
+int Session::slot_of(ChunkId chunk, MicrobatchId microbatch) const {
+  if (plan_.assignment.slot.empty()) return 0;
+  return plan_.assignment
+      .slot[static_cast<size_t>(chunk.value)][static_cast<size_t>(microbatch.value)];
+}
+
+void Session::write_field_bytes(program::BatchField field, MicrobatchId microbatch,
+                                std::span<const std::byte> bytes) {
+  const auto f = static_cast<size_t>(field);
+  if (plan_.batch_layout.bytes[f] == 0) return;  // no program of this rank reads it
+  TRIREME_ASSERT(static_cast<int64_t>(bytes.size()) <= plan_.batch_layout.bytes[f],
+                 "a batch field fits its place");
+  const model::Address address = {.arena = model::ArenaKind::batch,
+                                  .offset = plan_.batch_layout.offset[f],
+                                  .stride = plan_.batch_layout.slot_bytes};
+  copy_in(memory_.at(address, slot_of(ChunkId{0}, microbatch)), bytes);
+}
+
+void Session::run(const schedule::Action& action) {
+  using schedule::ActionKind;
+  if (action.kind == ActionKind::step) {
+    executor_.run(step_->forward, 0, false);
+    return;
+  }
+  const LoweredProgram& program = train_[static_cast<size_t>(action.chunk.value)];
+  const int slot = slot_of(action.chunk, action.microbatch);
+  // Roles: the first microbatch's gradients overwrite, the others add, in ascending order.
+  const bool accumulate = action.microbatch.value > 0;
+  switch (action.kind) {
+    case ActionKind::forward:
+      executor_.run(program.forward, slot, false);
+      break;
+    case ActionKind::backward:
+      executor_.run(program.backward, slot, accumulate);
+      break;
+    case ActionKind::input_gradient:
+      executor_.run(program.backward, slot, accumulate, Part::input_gradient);
+      break;
+    case ActionKind::weight_gradient:
+      executor_.run(program.backward, slot, accumulate, Part::weight_gradient);
+      break;
+    case ActionKind::step:
+      break;
+  }
+}
+
+void Session::evaluate() {
+  for (const LoweredProgram& program : evaluate_) executor_.run(program.forward, 0, false);
+}
+
+void Session::decode(std::span<float> logits) {
+  executor_.run(decode_->forward, 0, false);
+  const program::Program& program = plan_.decode->program;
+  const int64_t stored = program.flows[static_cast<size_t>(program.output)].shape[2];
+  const int64_t counted = plan_.shape.vocabulary;
+  TRIREME_ASSERT(static_cast<int64_t>(logits.size()) == plan_.batch.sequences * counted,
+                 "a logit for each word");
+  const program::Placement& placement =
+      plan_.decode->slots.flows[static_cast<size_t>(program.output)];
+  const std::byte* memory =
+      memory_.at({.arena = model::ArenaKind::temporaries, .offset = placement.offset});
+  for (int64_t b = 0; b < plan_.batch.sequences; ++b) {
+    copy_out(std::as_writable_bytes(
+                 logits.subspan(static_cast<size_t>(b * counted), static_cast<size_t>(counted))),
+             memory + b * stored * 4);
+  }
+}
+
+}  // namespace trireme::engine

@@ -1,0 +1,101 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "comm/communicator.h"
+#include "engine/executor.h"
+#include "engine/memory.h"
+#include "model/run_plan.h"
+#include "ops/kernel.h"
+
+namespace trireme::engine {
+
+/// What is kept of a tensor on this rank.
+enum class TensorState { parameter, gradient, first_moment, second_moment };
+
+/// One rank at work: its plan, its arenas, its programs ready to run. The plan is executed as it
+/// is; the session decides nothing.
+class Session {
+ public:
+  /// Allocates and lowers. tensor_group must outlive the session.
+  Session(model::RunPlan plan, ops::Backend backend, comm::Communicator& tensor_group);
+
+  [[nodiscard]] const model::RunPlan& plan() const { return plan_; }
+  [[nodiscard]] const RankMemory& memory() const { return memory_; }
+
+  /// Copies between the host and this rank's slice of a tensor, row-major over the slice's extent;
+  /// padding is set to zero on writing. A tied tensor whose other holder is on this rank has that
+  /// one's parameter and moments.
+  void write_tensor(TensorId id, TensorState state, std::span<const float> values);
+  void read_tensor(TensorId id, TensorState state, std::span<float> values);
+  [[nodiscard]] int64_t slice_elements(TensorId id) const {
+    return plan_.local[id].slice.extent.elements();
+  }
+
+  /// Device values of the step, set before its first action; read after its last.
+  template <class T>
+  void set_scalar(program::StepScalar scalar, T value);
+  template <class T>
+  [[nodiscard]] T scalar(program::StepScalar scalar);
+
+  /// Batch fields of a microbatch, in the layout that the programs declare ([s, b], or [b]).
+  template <class T>
+  void write_field(program::BatchField field, MicrobatchId microbatch, std::span<const T> values) {
+    write_field_bytes(field, microbatch, std::as_bytes(values));
+  }
+
+  /// One action of the plan's schedule.
+  void run(const schedule::Action& action);
+  /// Forward of the evaluation program on the fields of microbatch 0; adds to the loss total.
+  void evaluate();
+  /// One token per sequence: fields of microbatch 0 in, logits [b, V] out (padding left out).
+  void decode(std::span<float> logits);
+  void synchronize() { executor_.synchronize(); }
+
+  void observe(OpObserver observer) { executor_.observe(std::move(observer)); }
+
+ private:
+  void write_field_bytes(program::BatchField field, MicrobatchId microbatch,
+                         std::span<const std::byte> bytes);
+  [[nodiscard]] int slot_of(ChunkId chunk, MicrobatchId microbatch) const;
+  [[nodiscard]] std::byte* tensor_memory(TensorId id, TensorState state) const;
+  void copy_in(std::byte* to, std::span<const std::byte> from) {
+    backend_.device->copy_in(executor_.stream(), to, from);
+  }
+  void copy_out(std::span<std::byte> to, const std::byte* from) {
+    backend_.device->copy_out(executor_.stream(), to, from);
+    executor_.synchronize();
+  }
+
+  model::RunPlan plan_;
+  ops::Backend backend_;
+  RankMemory memory_;
+  Executor executor_;
+  std::vector<LoweredProgram> train_;
+  std::vector<LoweredProgram> evaluate_;
+  std::optional<LoweredProgram> decode_;
+  std::optional<LoweredProgram> step_;
+};
+
+template <class T>
+void Session::set_scalar(program::StepScalar scalar, T value) {
+  TRIREME_ASSERT(bytes_of(program::dtype_of(scalar)) == sizeof(T),
+                 "a step scalar has its own type");
+  copy_in(memory_.base(model::ArenaKind::scalars) + model::scalar_offset(scalar),
+          std::as_bytes(std::span(&value, 1)));
+  // The host's value leaves the stack here.
+  executor_.synchronize();
+}
+
+template <class T>
+T Session::scalar(program::StepScalar scalar) {
+  TRIREME_ASSERT(bytes_of(program::dtype_of(scalar)) == sizeof(T),
+                 "a step scalar has its own type");
+  T value;
+  copy_out(std::as_writable_bytes(std::span(&value, 1)),
+           memory_.base(model::ArenaKind::scalars) + model::scalar_offset(scalar));
+  return value;
+}
+
+}  // namespace trireme::engine
