@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "ops/reference/dropout.h"
@@ -58,8 +57,6 @@ double softmax(std::vector<double>& scores) {
   for (double& score : scores) score = std::exp(score - lse);
   return lse;
 }
-
-}  // namespace
 
 template <std::floating_point T>
 void attention(device::Stream&, const program::Attention& op, const Arguments& arguments) {
@@ -176,15 +173,15 @@ void attention_decode(device::Stream&, const program::AttentionDecode& op,
   }
 }
 
-template void attention<float>(device::Stream&, const program::Attention&, const Arguments&);
-template void attention<double>(device::Stream&, const program::Attention&, const Arguments&);
-template void attention_backward<float>(device::Stream&, const program::AttentionBackward&,
-                                        const Arguments&);
-template void attention_backward<double>(device::Stream&, const program::AttentionBackward&,
-                                         const Arguments&);
-template void attention_decode<float>(device::Stream&, const program::AttentionDecode&,
-                                      const Arguments&);
-template void attention_decode<double>(device::Stream&, const program::AttentionDecode&,
-                                       const Arguments&);
+}  // namespace
+
+template <std::floating_point T>
+void add_attention(KernelTable& table) {
+  entry<program::Attention, attention<T>>(table);
+  entry<program::AttentionBackward, attention_backward<T>>(table);
+  entry<program::AttentionDecode, attention_decode<T>>(table);
+}
+template void add_attention<float>(KernelTable&);
+template void add_attention<double>(KernelTable&);
 
 }  // namespace trireme::ops::reference

@@ -5,6 +5,7 @@
 #include "ops/reference/reference.h"
 
 namespace trireme::ops::reference {
+namespace {
 
 template <std::floating_point T>
 void logit_maximum(device::Stream&, const program::LogitMaximum& op, const Arguments& arguments) {
@@ -72,15 +73,16 @@ void loss_total(device::Stream&, const program::LossTotal& op, const Arguments& 
   for (int64_t row = 0; row < op.rows; ++row) *total += double{losses[row]} * loss_mask[row];
 }
 
-template void logit_maximum<float>(device::Stream&, const program::LogitMaximum&, const Arguments&);
-template void logit_maximum<double>(device::Stream&, const program::LogitMaximum&,
-                                    const Arguments&);
-template void logit_sum<float>(device::Stream&, const program::LogitSum&, const Arguments&);
-template void logit_sum<double>(device::Stream&, const program::LogitSum&, const Arguments&);
-template void cross_entropy<float>(device::Stream&, const program::CrossEntropy&, const Arguments&);
-template void cross_entropy<double>(device::Stream&, const program::CrossEntropy&,
-                                    const Arguments&);
-template void loss_total<float>(device::Stream&, const program::LossTotal&, const Arguments&);
-template void loss_total<double>(device::Stream&, const program::LossTotal&, const Arguments&);
+}  // namespace
+
+template <std::floating_point T>
+void add_cross_entropy(KernelTable& table) {
+  entry<program::LogitMaximum, logit_maximum<T>>(table);
+  entry<program::LogitSum, logit_sum<T>>(table);
+  entry<program::CrossEntropy, cross_entropy<T>>(table);
+  entry<program::LossTotal, loss_total<T>>(table);
+}
+template void add_cross_entropy<float>(KernelTable&);
+template void add_cross_entropy<double>(KernelTable&);
 
 }  // namespace trireme::ops::reference

@@ -19,8 +19,6 @@ double gelu_slope(double z) {
   return 0.5 * (1 + t) + 0.5 * z * (1 - t * t) * inner_slope;
 }
 
-}  // namespace
-
 template <std::floating_point T>
 void bias_gelu(device::Stream&, const program::BiasGelu& op, const Arguments& arguments) {
   const T* x = arguments.pointer<const T>(op.kX);
@@ -95,21 +93,17 @@ void add_into(device::Stream&, const program::AddInto& op, const Arguments& argu
   for (int64_t i = 0; i < op.elements; ++i) y[i] = static_cast<T>(double{y[i]} + x[i]);
 }
 
-template void bias_gelu<float>(device::Stream&, const program::BiasGelu&, const Arguments&);
-template void bias_gelu<double>(device::Stream&, const program::BiasGelu&, const Arguments&);
-template void bias_gelu_backward<float>(device::Stream&, const program::BiasGeluBackward&,
-                                        const Arguments&);
-template void bias_gelu_backward<double>(device::Stream&, const program::BiasGeluBackward&,
-                                         const Arguments&);
-template void bias_dropout_add<float>(device::Stream&, const program::BiasDropoutAdd&,
-                                      const Arguments&);
-template void bias_dropout_add<double>(device::Stream&, const program::BiasDropoutAdd&,
-                                       const Arguments&);
-template void dropout_backward<float>(device::Stream&, const program::DropoutBackward&,
-                                      const Arguments&);
-template void dropout_backward<double>(device::Stream&, const program::DropoutBackward&,
-                                       const Arguments&);
-template void add_into<float>(device::Stream&, const program::AddInto&, const Arguments&);
-template void add_into<double>(device::Stream&, const program::AddInto&, const Arguments&);
+}  // namespace
+
+template <std::floating_point T>
+void add_elementwise(KernelTable& table) {
+  entry<program::BiasGelu, bias_gelu<T>>(table);
+  entry<program::BiasGeluBackward, bias_gelu_backward<T>>(table);
+  entry<program::BiasDropoutAdd, bias_dropout_add<T>>(table);
+  entry<program::DropoutBackward, dropout_backward<T>>(table);
+  entry<program::AddInto, add_into<T>>(table);
+}
+template void add_elementwise<float>(KernelTable&);
+template void add_elementwise<double>(KernelTable&);
 
 }  // namespace trireme::ops::reference

@@ -24,8 +24,6 @@ void scatter_add(const int32_t* ids, int64_t tokens, const T* dy, int64_t hidden
   }
 }
 
-}  // namespace
-
 template <std::floating_point T>
 void embedding_lookup(device::Stream&, const program::EmbeddingLookup& op,
                       const Arguments& arguments) {
@@ -80,21 +78,16 @@ void position_gradient(device::Stream&, const program::PositionGradient& op,
               op.rows, 0, arguments.accumulate);
 }
 
-template void embedding_lookup<float>(device::Stream&, const program::EmbeddingLookup&,
-                                      const Arguments&);
-template void embedding_lookup<double>(device::Stream&, const program::EmbeddingLookup&,
-                                       const Arguments&);
-template void embedding_gradient<float>(device::Stream&, const program::EmbeddingGradient&,
-                                        const Arguments&);
-template void embedding_gradient<double>(device::Stream&, const program::EmbeddingGradient&,
-                                         const Arguments&);
-template void position_dropout<float>(device::Stream&, const program::PositionDropout&,
-                                      const Arguments&);
-template void position_dropout<double>(device::Stream&, const program::PositionDropout&,
-                                       const Arguments&);
-template void position_gradient<float>(device::Stream&, const program::PositionGradient&,
-                                       const Arguments&);
-template void position_gradient<double>(device::Stream&, const program::PositionGradient&,
-                                        const Arguments&);
+}  // namespace
+
+template <std::floating_point T>
+void add_embedding(KernelTable& table) {
+  entry<program::EmbeddingLookup, embedding_lookup<T>>(table);
+  entry<program::EmbeddingGradient, embedding_gradient<T>>(table);
+  entry<program::PositionDropout, position_dropout<T>>(table);
+  entry<program::PositionGradient, position_gradient<T>>(table);
+}
+template void add_embedding<float>(KernelTable&);
+template void add_embedding<double>(KernelTable&);
 
 }  // namespace trireme::ops::reference

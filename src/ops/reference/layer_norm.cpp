@@ -3,6 +3,7 @@
 #include "ops/reference/reference.h"
 
 namespace trireme::ops::reference {
+namespace {
 
 template <std::floating_point T>
 void layer_norm(device::Stream&, const program::LayerNorm& op, const Arguments& arguments) {
@@ -86,15 +87,15 @@ void layer_norm_gradient(device::Stream&, const program::LayerNormGradient& op,
   }
 }
 
-template void layer_norm<float>(device::Stream&, const program::LayerNorm&, const Arguments&);
-template void layer_norm<double>(device::Stream&, const program::LayerNorm&, const Arguments&);
-template void layer_norm_backward<float>(device::Stream&, const program::LayerNormBackward&,
-                                         const Arguments&);
-template void layer_norm_backward<double>(device::Stream&, const program::LayerNormBackward&,
-                                          const Arguments&);
-template void layer_norm_gradient<float>(device::Stream&, const program::LayerNormGradient&,
-                                         const Arguments&);
-template void layer_norm_gradient<double>(device::Stream&, const program::LayerNormGradient&,
-                                          const Arguments&);
+}  // namespace
+
+template <std::floating_point T>
+void add_layer_norm(KernelTable& table) {
+  entry<program::LayerNorm, layer_norm<T>>(table);
+  entry<program::LayerNormBackward, layer_norm_backward<T>>(table);
+  entry<program::LayerNormGradient, layer_norm_gradient<T>>(table);
+}
+template void add_layer_norm<float>(KernelTable&);
+template void add_layer_norm<double>(KernelTable&);
 
 }  // namespace trireme::ops::reference

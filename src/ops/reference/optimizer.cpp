@@ -4,6 +4,7 @@
 #include "ops/reference/reference.h"
 
 namespace trireme::ops::reference {
+namespace {
 
 template <std::floating_point T>
 void square_sums(device::Stream&, const program::SquareSums& op, const Arguments& arguments) {
@@ -51,11 +52,15 @@ void adamw(device::Stream&, const program::AdamW& op, const Arguments& arguments
   }
 }
 
-template void square_sums<float>(device::Stream&, const program::SquareSums&, const Arguments&);
-template void square_sums<double>(device::Stream&, const program::SquareSums&, const Arguments&);
-template void clip_factor<float>(device::Stream&, const program::ClipFactor&, const Arguments&);
-template void clip_factor<double>(device::Stream&, const program::ClipFactor&, const Arguments&);
-template void adamw<float>(device::Stream&, const program::AdamW&, const Arguments&);
-template void adamw<double>(device::Stream&, const program::AdamW&, const Arguments&);
+}  // namespace
+
+template <std::floating_point T>
+void add_optimizer(KernelTable& table) {
+  entry<program::SquareSums, square_sums<T>>(table);
+  entry<program::ClipFactor, clip_factor<T>>(table);
+  entry<program::AdamW, adamw<T>>(table);
+}
+template void add_optimizer<float>(KernelTable&);
+template void add_optimizer<double>(KernelTable&);
 
 }  // namespace trireme::ops::reference

@@ -1,6 +1,7 @@
 #include "ops/reference/reference.h"
 
 namespace trireme::ops::reference {
+namespace {
 
 template <std::floating_point T>
 void product(device::Stream&, const program::Product& op, const Arguments& arguments) {
@@ -64,19 +65,16 @@ void bias_gradient(device::Stream&, const program::BiasGradient& op, const Argum
   }
 }
 
-template void product<float>(device::Stream&, const program::Product&, const Arguments&);
-template void product<double>(device::Stream&, const program::Product&, const Arguments&);
-template void product_input_gradient<float>(device::Stream&, const program::ProductInputGradient&,
-                                            const Arguments&);
-template void product_input_gradient<double>(device::Stream&, const program::ProductInputGradient&,
-                                             const Arguments&);
-template void product_weight_gradient<float>(device::Stream&, const program::ProductWeightGradient&,
-                                             const Arguments&);
-template void product_weight_gradient<double>(device::Stream&,
-                                              const program::ProductWeightGradient&,
-                                              const Arguments&);
-template void bias_gradient<float>(device::Stream&, const program::BiasGradient&, const Arguments&);
-template void bias_gradient<double>(device::Stream&, const program::BiasGradient&,
-                                    const Arguments&);
+}  // namespace
+
+template <std::floating_point T>
+void add_product(KernelTable& table) {
+  entry<program::Product, product<T>>(table);
+  entry<program::ProductInputGradient, product_input_gradient<T>>(table);
+  entry<program::ProductWeightGradient, product_weight_gradient<T>>(table);
+  entry<program::BiasGradient, bias_gradient<T>>(table);
+}
+template void add_product<float>(KernelTable&);
+template void add_product<double>(KernelTable&);
 
 }  // namespace trireme::ops::reference
