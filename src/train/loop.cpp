@@ -1,0 +1,96 @@
+#include "train/loop.h"
+
+#include <optional>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+
+namespace trireme::train {
+namespace {
+
+// Everything that is written while a run goes on.
+class Reporter {
+ public:
+  explicit Reporter(const Run& run)
+      : run_(run),
+        display_(run.options.logging.progress == config::ProgressDisplay::automatic,
+                 run.rates.train_iterations) {
+    if (run.options.logging.metrics_file) {
+      metrics_.emplace(*run.options.logging.metrics_file, run.trainer.position().iteration);
+    }
+    result.curve.reference = run.unigram_entropy;
+    result.curve.reference_name = "unigram entropy";
+  }
+
+  void step(const StepReport& report) {
+    interval_.add(report);
+    if (metrics_) metrics_->step(report, run_.rates);
+    result.curve.train.push_back({report.iteration, report.loss});
+    result.seconds += report.seconds;
+    result.tokens += report.tokens;
+    const bool last = report.iteration == run_.rates.train_iterations;
+    if (report.iteration % run_.options.logging.log_interval == 0 || last) {
+      line(log_line(interval_.take(), run_.rates, std::chrono::system_clock::now()));
+    }
+    display_.show(report, run_.rates);
+  }
+
+  void validation(int64_t iteration, double loss) {
+    if (metrics_) metrics_->validation(iteration, loss);
+    result.curve.validation.push_back({iteration, loss});
+    result.validation_loss = loss;
+    line(validation_line(iteration, loss));
+  }
+
+  void line(const std::string& text) {
+    display_.clear();
+    say(text);
+  }
+
+  RunResult result;
+
+ private:
+  const Run& run_;
+  LiveDisplay display_;
+  std::optional<MetricsFile> metrics_;
+  Interval interval_;
+};
+
+double validate(const Run& run, int64_t done_validations) {
+  const int64_t samples = run.options.logging.eval_iters * run.rates.global_batch;
+  return evaluate_loss(run.session, *run.validation, done_validations * samples, samples);
+}
+
+}  // namespace
+
+RunResult run_loop(Run& run) {
+  const config::LoggingOptions& logging = run.options.logging;
+  const int64_t last = run.rates.train_iterations;
+  Reporter reporter(run);
+  while (run.trainer.position().iteration < last) {
+    const StepReport report = run.trainer.step();
+    reporter.step(report);
+
+    const int64_t iteration = report.iteration;
+    const bool ends = iteration == last;
+    if (run.validation != nullptr && (iteration % logging.eval_interval == 0 || ends)) {
+      // Each validation takes the next samples of the held-out part; the first takes the first.
+      reporter.validation(iteration, validate(run, (iteration - 1) / logging.eval_interval));
+    }
+    const auto& interval = run.options.checkpoint.save_interval;
+    if (!run.save || !(ends || (interval && iteration % *interval == 0))) continue;
+    try {
+      run.save();
+      reporter.line(
+          format(" saved iteration {} to {}", iteration, run.options.checkpoint.save->string()));
+    } catch (const Error& error) {
+      if (ends) throw;
+      reporter.line("");
+      warn(format("iteration {} was not saved, training goes on: {}", iteration, error.what()));
+    }
+  }
+  return std::move(reporter.result);
+}
+
+}  // namespace trireme::train

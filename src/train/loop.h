@@ -1,0 +1,36 @@
+#pragma once
+#include <functional>
+#include <string>
+
+#include "data/batches.h"
+#include "train/curve.h"
+#include "train/metrics.h"
+#include "train/options.h"
+#include "train/trainer.h"
+
+namespace trireme::train {
+
+/// What a run is beside its trainer.
+struct Run {
+  const TrainOptions& options;
+  engine::Session& session;
+  Trainer& trainer;
+  const data::Batches* validation = nullptr;  ///< null: no validation
+  RunRates rates;
+  double unigram_entropy = 0;       ///< of the held-out part, nats per token; 0: unknown
+  std::function<void()> save = {};  ///< called at intervals and at the end; empty: nothing is saved
+};
+
+/// What a run came to.
+struct RunResult {
+  Curve curve;
+  double validation_loss = 0;  ///< the last one; 0 when there was none
+  double seconds = 0;
+  int64_t tokens = 0;
+};
+
+/// Steps until --train-iters, with log lines, validations and saves at their intervals. A save that
+/// fails is told and training goes on; the last one fails the run.
+RunResult run_loop(Run& run);
+
+}  // namespace trireme::train

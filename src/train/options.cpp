@@ -1,0 +1,75 @@
+#include "train/options.h"
+
+#include "core/error.h"
+#include "core/format.h"
+
+namespace trireme::train {
+
+void TrainOptions::declare(config::OptionSet& set) {
+  set.add(model);
+  set.add(batch);
+  set.add(optimizer);
+  set.add(data);
+  set.add(tokenizer);
+  set.add(parallel);
+  set.add(engine);
+  set.add(checkpoint);
+  set.add(logging);
+}
+
+model::GptShape gpt_shape(const config::ModelOptions& options, int64_t vocabulary) {
+  return {.layers = static_cast<int>(options.num_layers),
+          .hidden = options.hidden_size,
+          .heads = options.num_attention_heads,
+          .ffn = options.ffn(),
+          .length = options.seq_length,
+          .positions = options.positions(),
+          .vocabulary = vocabulary,
+          .vocabulary_granule = options.make_vocab_size_divisible_by,
+          .hidden_dropout = options.hidden_dropout,
+          .attention_dropout = options.attention_dropout,
+          .norm_epsilon = options.norm_epsilon,
+          .init_deviation = options.init_method_std,
+          .tied_embeddings = !options.untie_embeddings_and_output_weights};
+}
+
+parallel::Topology topology(const config::ParallelOptions& options, int64_t ranks) {
+  const int64_t t = options.tensor_model_parallel_size;
+  const int64_t p = options.pipeline_model_parallel_size;
+  if (ranks % (t * p) != 0) {
+    fail_usage(
+        {.where = "topology",
+         .what = format(
+             "{} ranks with --pipeline-model-parallel-size {} and --tensor-model-parallel-size {}",
+             ranks, p, t),
+         .rule = "ranks = p t d",
+         .remedy = format("use a multiple of {} ranks", t * p)});
+  }
+  return {static_cast<int>(p), static_cast<int>(t), static_cast<int>(ranks / (t * p))};
+}
+
+model::BatchShape batch_shape(const config::BatchOptions& batch,
+                              const parallel::Topology& topology) {
+  const int64_t at_once = batch.micro_batch_size * topology.data();
+  const int64_t global = batch.global_batch_size.value_or(at_once);
+  if (global % at_once != 0) {
+    fail_usage({.where = "batch",
+                .what = format(
+                    "--global-batch-size {} with --micro-batch-size {} and {} data-parallel ranks",
+                    global, batch.micro_batch_size, topology.data()),
+                .rule = "the global batch is a multiple of b d",
+                .remedy = format("use {} or {}", global / at_once * at_once,
+                                 (global / at_once + 1) * at_once)});
+  }
+  return {.sequences = batch.micro_batch_size, .microbatches = static_cast<int>(global / at_once)};
+}
+
+model::OptimizerRules optimizer_rules(const config::OptimizerOptions& options) {
+  return {.beta1 = options.adam_beta1,
+          .beta2 = options.adam_beta2,
+          .epsilon = options.adam_eps,
+          .weight_decay = options.weight_decay,
+          .clip_gradient = options.clip_grad};
+}
+
+}  // namespace trireme::train

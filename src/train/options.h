@@ -1,0 +1,43 @@
+#pragma once
+#include "config/groups/batch.h"
+#include "config/groups/checkpoint.h"
+#include "config/groups/data.h"
+#include "config/groups/engine.h"
+#include "config/groups/logging.h"
+#include "config/groups/model.h"
+#include "config/groups/optimizer.h"
+#include "config/groups/parallel.h"
+#include "config/groups/tokenizer.h"
+#include "config/option_set.h"
+#include "model/run_plan.h"
+
+namespace trireme::train {
+
+/// The options of a training run, all of which are saved with it.
+struct TrainOptions {
+  config::ModelOptions model;
+  config::BatchOptions batch;
+  config::OptimizerOptions optimizer;
+  config::DataOptions data;
+  config::TokenizerOptions tokenizer;
+  config::ParallelOptions parallel;
+  config::EngineOptions engine;
+  config::CheckpointOptions checkpoint;
+  config::LoggingOptions logging;
+
+  /// Adds the groups to a set, in the order in which --help shows them.
+  void declare(config::OptionSet& set);
+};
+
+/// The model that the options describe, with the vocabulary of a tokenizer or of --vocab-size.
+[[nodiscard]] model::GptShape gpt_shape(const config::ModelOptions& options, int64_t vocabulary);
+
+/// Topology and microbatches: d follows from the number of ranks. Throws usage errors with the rule
+/// that is broken.
+[[nodiscard]] parallel::Topology topology(const config::ParallelOptions& parallel, int64_t ranks);
+[[nodiscard]] model::BatchShape batch_shape(const config::BatchOptions& batch,
+                                            const parallel::Topology& topology);
+
+[[nodiscard]] model::OptimizerRules optimizer_rules(const config::OptimizerOptions& options);
+
+}  // namespace trireme::train

@@ -1,0 +1,87 @@
+#include "train/trainer.h"
+
+#include <chrono>
+
+namespace trireme::train {
+
+using program::BatchField;
+using program::StepScalar;
+
+Trainer::Trainer(engine::Session& session, const data::Batches& batches, const LearningRate& rate,
+                 uint32_t seed)
+    : session_(session), batches_(batches), rate_(rate) {
+  const model::RunPlan& plan = session.plan();
+  global_batch_ = plan.batch.sequences * plan.batch.microbatches * plan.topology.data();
+  fields_.resize(plan.shape.length, plan.batch.sequences);
+  session_.set_scalar(StepScalar::seed, static_cast<int32_t>(seed));
+}
+
+StepReport Trainer::step() {
+  const auto start = std::chrono::steady_clock::now();
+  const int64_t counted = batches_.counted_tokens(position_.consumed_samples, global_batch_);
+  const double rate = rate_.at(position_.consumed_samples);
+
+  write_step_scalars(rate, counted);
+  run_schedule();
+
+  const double loss_total = session_.scalar<double>(StepScalar::loss_total);
+  position_.iteration += 1;
+  position_.adam_step += 1;
+  position_.consumed_samples += global_batch_;
+  return {
+      .iteration = position_.iteration,
+      .consumed_samples = position_.consumed_samples,
+      .loss = loss_total / static_cast<double>(counted),
+      .gradient_norm = session_.scalar<double>(StepScalar::gradient_norm),
+      .learning_rate = rate,
+      .seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
+      .tokens = global_batch_ * session_.plan().shape.length};
+}
+
+void Trainer::write_step_scalars(double learning_rate, int64_t counted_tokens) {
+  session_.set_scalar(StepScalar::learning_rate, static_cast<float>(learning_rate));
+  session_.set_scalar(StepScalar::gradient_scale,
+                      static_cast<float>(1 / static_cast<double>(counted_tokens)));
+  session_.set_scalar(StepScalar::adam_step, position_.adam_step + 1);
+  session_.set_scalar(StepScalar::loss_total, 0.0);
+}
+
+void Trainer::run_schedule() {
+  const int64_t b = session_.plan().batch.sequences;
+  for (const schedule::Action& action : session_.plan().schedule->actions) {
+    if (action.kind == schedule::ActionKind::forward) {
+      batches_.fill(position_.consumed_samples + action.microbatch.value * b, b, fields_);
+      write_fields(session_, action.microbatch, fields_);
+    }
+    session_.run(action);
+  }
+}
+
+void write_fields(engine::Session& session, MicrobatchId microbatch,
+                  const data::BatchFields& fields) {
+  session.write_field<int32_t>(BatchField::tokens, microbatch, fields.tokens);
+  session.write_field<int32_t>(BatchField::labels, microbatch, fields.labels);
+  session.write_field<float>(BatchField::loss_mask, microbatch, fields.loss_mask);
+  session.write_field<int32_t>(BatchField::positions, microbatch, fields.positions);
+  session.write_field<int32_t>(BatchField::segment_starts, microbatch, fields.segment_starts);
+  session.write_field<int64_t>(BatchField::samples, microbatch, fields.sample_positions);
+  session.synchronize();  // the fields are filled again for the next microbatch
+}
+
+double evaluate_loss(engine::Session& session, const data::Batches& batches, int64_t first,
+                     int64_t samples) {
+  const int64_t b = session.plan().batch.sequences;
+  data::BatchFields fields;
+  fields.resize(session.plan().shape.length, b);
+  session.set_scalar(StepScalar::loss_total, 0.0);
+  int64_t counted = 0;
+  for (int64_t at = first; at < first + samples; at += b) {
+    batches.fill(at, b, fields);
+    counted += batches.counted_tokens(at, b);
+    write_fields(session, MicrobatchId{0}, fields);
+    session.evaluate();
+  }
+  return session.scalar<double>(StepScalar::loss_total) / static_cast<double>(counted);
+}
+
+}  // namespace trireme::train

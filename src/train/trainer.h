@@ -1,0 +1,68 @@
+#pragma once
+#include <cstdint>
+
+#include "data/batches.h"
+#include "engine/session.h"
+#include "train/learning_rate.h"
+
+namespace trireme::train {
+
+/// Where a run stands. Everything else follows from it and the options.
+struct Position {
+  int64_t iteration = 0;         ///< global batches done
+  int64_t consumed_samples = 0;  ///< the position in the data
+  int64_t adam_step = 0;         ///< updates done
+  bool operator==(const Position&) const = default;
+};
+
+/// What one global batch showed.
+struct StepReport {
+  int64_t iteration = 0;  ///< counts from 1
+  int64_t consumed_samples = 0;
+  double loss = 0;           ///< nats per counted token of the global batch
+  double gradient_norm = 0;  ///< before clipping
+  double learning_rate = 0;  ///< the one that was used
+  double seconds = 0;
+  int64_t tokens = 0;  ///< s B
+};
+
+/// One rank's training: each step runs the schedule and steps the optimizer.
+class Trainer {
+ public:
+  /// The session has a training program; all three outlive the trainer. seed keys every dropout
+  /// mask.
+  Trainer(engine::Session& session, const data::Batches& batches, const LearningRate& rate,
+          uint32_t seed);
+
+  [[nodiscard]] const Position& position() const { return position_; }
+  /// Continues from a saved position.
+  void resume(const Position& position) { position_ = position; }
+  [[nodiscard]] int64_t global_batch() const { return global_batch_; }
+
+  /// One global batch: forward and backward of every microbatch by the schedule, gradients joined,
+  /// one optimizer step.
+  StepReport step();
+
+ private:
+  void write_step_scalars(double learning_rate, int64_t counted_tokens);
+  void run_schedule();
+
+  engine::Session& session_;
+  const data::Batches& batches_;
+  LearningRate rate_;
+  int64_t global_batch_;
+  Position position_;
+  data::BatchFields fields_;
+};
+
+/// Copies a microbatch's fields to the device.
+void write_fields(engine::Session& session, MicrobatchId microbatch,
+                  const data::BatchFields& fields);
+
+/// Mean loss in nats per counted token over `samples` samples from position `first` of some
+/// held-out data (rounded up to whole microbatches where the data allows), by the session's
+/// evaluation program.
+[[nodiscard]] double evaluate_loss(engine::Session& session, const data::Batches& batches,
+                                   int64_t first, int64_t samples);
+
+}  // namespace trireme::train
