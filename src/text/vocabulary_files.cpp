@@ -126,7 +126,8 @@ std::vector<bool> read_merges(const Path& path, const Ids& ids, Vocabulary& voca
 
     const std::string where = format("{} line {}", path.string(), number);
     const size_t space = line.find(' ');
-    if (space == 0 || space + 1 >= line.size() || line.find(' ', space + 1) != line.npos) {
+    if (space == 0 || space == line.npos || space + 1 == line.size() ||
+        line.find(' ', space + 1) != line.npos) {
       fail({.where = where,
             .what = format("{} is no merge", shown(line)),
             .rule = "a line holds two tokens with one space between them"});
