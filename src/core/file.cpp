@@ -124,10 +124,14 @@ void AtomicFile::flush() {
   buffer_.clear();
 }
 
-void AtomicFile::commit() {
+void AtomicFile::sync() {
   TRIREME_ASSERT(descriptor_ >= 0, "an atomic file is committed once");
   flush();
   if (::fsync(descriptor_) != 0) fail_path("sync", path_, errno);
+}
+
+void AtomicFile::commit() {
+  sync();
   const int closed = ::close(std::exchange(descriptor_, -1));
   if (closed != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
     const int error_number = errno;

@@ -42,6 +42,9 @@ class AtomicFile {
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
   [[nodiscard]] uint64_t bytes_written() const { return written_; }
+  /// Flushes and syncs what was written. Where files belong together, all are synced before the
+  /// first is committed: what can still fail then is a rename.
+  void sync();
   void commit();
 
  private:
