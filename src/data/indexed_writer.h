@@ -19,8 +19,10 @@ class IndexedWriter {
  public:
   IndexedWriter(Path prefix, TokenType type);
 
-  /// Appends a sequence to the open document; it may be empty. Every id must fit the token type.
-  void add_sequence(std::span<const int32_t> tokens);
+  /// Appends tokens to the open sequence. Every id must fit the token type.
+  void append(std::span<const int32_t> tokens);
+  /// Closes the sequence, which belongs to the open document; it may be empty.
+  void end_sequence();
   /// Closes the document; one without sequences is kept as an empty document.
   void end_document();
   void commit();
@@ -42,6 +44,7 @@ class IndexedWriter {
   AtomicFile index_;
   std::deque<int32_t> lengths_;  // deques: no copy twice the size while they grow
   std::deque<uint32_t> document_sequences_;
+  int64_t open_tokens_ = 0;
   uint32_t open_sequences_ = 0;
   int64_t tokens_ = 0;
   std::vector<std::byte> converted_;
