@@ -6,10 +6,10 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/file.h"
+#include "text/vocabulary.h"
 
 namespace trireme::text {
 
@@ -37,7 +37,7 @@ struct EncodeOptions {
 /// number is what the Unicode tables of the installed PCRE2 say.
 ///
 /// Special tokens are the entries of vocab.json that are neither a byte nor made by a merge. They
-/// stand for their own text.
+/// stand for their own text (vocabulary.h tells what that may be).
 ///
 /// Source: Radford et al. 2019, section 2.2, and the encoder published with it.
 class Tokenizer {
@@ -50,15 +50,8 @@ class Tokenizer {
   /// The same from folder/vocab.json and folder/merges.txt.
   [[nodiscard]] static Tokenizer load(const Path& folder);
 
-  /// A pair of token ids that are joined.
-  using Merge = std::pair<int32_t, int32_t>;
-
-  /// From its parts, in GPT-2's order of ids: the 256 bytes (those that print first, then the
-  /// others, each in order of value), one id for each merge whose bytes are new, the special tokens
-  /// in the order given. Throws when a special token is not fit for one.
-  [[nodiscard]] static Tokenizer from_merges(std::span<const Merge> merges,
-                                             std::span<const std::string> special_tokens);
-
+  /// From a vocabulary that one of the functions of vocabulary.h has made.
+  explicit Tokenizer(Vocabulary vocabulary);
   ~Tokenizer();
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
@@ -73,8 +66,7 @@ class Tokenizer {
   [[nodiscard]] std::optional<int32_t> end_of_text() const;
   /// Ids of the special tokens, ascending.
   [[nodiscard]] std::span<const int32_t> special_tokens() const;
-  /// Merges in order of rank.
-  [[nodiscard]] std::span<const Merge> merges() const;
+  [[nodiscard]] const Vocabulary& vocabulary() const;
 
   /// Appends the tokens of the text to out. Long or many texts: an Encoder per thread is faster.
   void encode(std::string_view text, std::vector<int32_t>& out, EncodeOptions options = {}) const;
@@ -94,7 +86,6 @@ class Tokenizer {
  private:
   friend class Encoder;
   struct State;
-  explicit Tokenizer(std::unique_ptr<const State> state);
   std::unique_ptr<const State> state_;
 };
 
@@ -115,6 +106,7 @@ class Encoder {
  private:
   friend class Tokenizer;
   struct Scratch;
+  explicit Encoder(std::unique_ptr<Scratch> scratch);
   std::unique_ptr<Scratch> scratch_;
 };
 
