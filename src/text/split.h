@@ -1,0 +1,67 @@
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace trireme::text {
+
+/// GPT-2's split pattern: contractions, then runs of letters, of numbers, of symbols, each with at
+/// most one space before it, then white space, whose last character stays behind for what follows.
+///
+/// White space is written as the Unicode property because PCRE2's \s also takes U+180E, which
+/// neither Unicode nor the module that GPT-2 was published with does.
+inline constexpr const char* kGpt2Pattern =
+    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{N}]+)"
+    R"(|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+)";
+
+/// A compiled split pattern; immutable, shared by all threads.
+///
+/// The pattern sees every byte that belongs to no valid UTF-8 sequence as a "~", a symbol of one
+/// byte, so that offsets stay the same; the pieces hold the bytes themselves. Text that the pattern
+/// does not match is a piece of its own, so that the pieces joined are always the text.
+class Splitter {
+ public:
+  enum class Mode { compiled, interpreted };
+
+  /// PCRE2 syntax, with UTF and UCP. Throws when the pattern does not compile. Where the system
+  /// allows no code to be made at run time the pattern is interpreted: slower, same pieces.
+  explicit Splitter(const char* pattern, Mode mode = Mode::compiled);
+  ~Splitter();
+  Splitter(Splitter&&) noexcept;
+  Splitter& operator=(Splitter&&) noexcept;
+
+  [[nodiscard]] Mode mode() const;
+
+ private:
+  friend class Pieces;
+  struct State;
+  std::unique_ptr<const State> state_;
+};
+
+/// Walks over the pieces of texts. One object serves one thread and many texts.
+class Pieces {
+ public:
+  /// The splitter may be moved but must outlive it.
+  explicit Pieces(const Splitter& splitter);
+  ~Pieces();
+  Pieces(const Pieces&) = delete;
+  Pieces& operator=(const Pieces&) = delete;
+
+  /// Begins with a text, which must stay where it is until the last piece.
+  void start(std::string_view text);
+  /// The next piece, never empty, a view of the text; false at the end.
+  bool next(std::string_view& piece);
+
+ private:
+  struct Match;
+  const Splitter::State* splitter_;
+  std::unique_ptr<Match> match_;
+  std::string_view text_;
+  std::string_view subject_;  // what PCRE2 reads: text_, or clean_ where text_ is not valid UTF-8
+  std::string clean_;
+  size_t position_ = 0;
+  size_t matched_end_ = 0;  // of a match that waits behind unmatched text; 0: none
+};
+
+}  // namespace trireme::text

@@ -1,0 +1,122 @@
+#include "text/tokenizer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "text/tokenizer_state.h"
+#include "text/utf8.h"
+
+namespace trireme::text {
+
+Tokenizer::State::State(Vocabulary from)
+    : vocabulary(std::move(from)), merges(vocabulary), splitter(kGpt2Pattern) {
+  ids.reserve(vocabulary.tokens.size());
+  int32_t id = 0;
+  for (const std::string& bytes : vocabulary.tokens) {
+    if (bytes.size() == 1) byte_ids[static_cast<uint8_t>(bytes.front())] = id;
+    ids.emplace(bytes, id++);
+  }
+  for (const int32_t special : vocabulary.special) {
+    const std::string& text = vocabulary.tokens[static_cast<size_t>(special)];
+    special_by_first_byte[static_cast<uint8_t>(text.front())].push_back(special);
+  }
+  for (std::vector<int32_t>& candidates : special_by_first_byte) {
+    std::stable_sort(candidates.begin(), candidates.end(), [&](int32_t a, int32_t b) {
+      return vocabulary.tokens[static_cast<size_t>(a)].size() >
+             vocabulary.tokens[static_cast<size_t>(b)].size();
+    });
+  }
+}
+
+Tokenizer::Tokenizer(Vocabulary vocabulary)
+    : state_(std::make_unique<const State>(std::move(vocabulary))) {}
+
+Tokenizer::~Tokenizer() = default;
+Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
+Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
+
+Tokenizer Tokenizer::load(const Path& vocab_json, const Path& merges_txt) {
+  return Tokenizer(read_vocabulary(vocab_json, merges_txt));
+}
+
+Tokenizer Tokenizer::load(const Path& folder) {
+  return load(folder / "vocab.json", folder / "merges.txt");
+}
+
+void Tokenizer::save(const Path& folder) const {
+  write_vocabulary(state_->vocabulary, folder);
+}
+
+int32_t Tokenizer::vocab_size() const {
+  return static_cast<int32_t>(state_->vocabulary.tokens.size());
+}
+
+std::optional<int32_t> Tokenizer::end_of_text() const {
+  return id_of(kEndOfText);
+}
+
+std::span<const int32_t> Tokenizer::special_tokens() const {
+  return state_->vocabulary.special;
+}
+
+const Vocabulary& Tokenizer::vocabulary() const {
+  return state_->vocabulary;
+}
+
+std::string Tokenizer::decode(std::span<const int32_t> ids) const {
+  std::string bytes;
+  for (const int32_t id : ids) bytes += token_bytes(id);
+  return bytes;
+}
+
+std::string_view Tokenizer::token_bytes(int32_t id) const {
+  if (id < 0 || id >= vocab_size()) {
+    fail({.where = "decode",
+          .what = format("token id {} is not in the vocabulary", id),
+          .rule = format("ids are 0 to {}", vocab_size() - 1),
+          .remedy = "use the tokenizer by which the text was encoded"});
+  }
+  return state_->vocabulary.tokens[static_cast<size_t>(id)];
+}
+
+std::optional<int32_t> Tokenizer::id_of(std::string_view bytes) const {
+  const auto found = state_->ids.find(bytes);
+  if (found == state_->ids.end()) return std::nullopt;
+  return found->second;
+}
+
+namespace {
+
+bool is_space_before(std::string_view text, size_t end) {
+  for (size_t length = 1; length <= std::min<size_t>(end, 3); ++length) {
+    const std::string_view last = text.substr(end - length, length);
+    if (utf8_length(last) == length) return is_white_space(utf8_code_point(last));
+  }
+  return false;  // four bytes or not valid: no white space
+}
+
+bool may_be_space_after(std::string_view text, size_t start) {
+  const std::string_view rest = text.substr(start);
+  const size_t length = utf8_length(rest);
+  if (length == 0) return rest.size() < 3;  // more of the text might make it one
+  return is_white_space(utf8_code_point(rest.substr(0, length)));
+}
+
+}  // namespace
+
+size_t find_cut(std::string_view text, size_t limit) {
+  size_t cut = std::min(limit, text.size());
+  for (; cut > 1; --cut) {
+    // Back to a position behind a line feed.
+    const size_t line_feed = text.rfind('\n', cut - 1);
+    if (line_feed == std::string_view::npos || line_feed == 0) return 0;
+    cut = line_feed + 1;
+    if (cut < text.size() && !is_space_before(text, line_feed) && !may_be_space_after(text, cut))
+      return cut;
+  }
+  return 0;
+}
+
+}  // namespace trireme::text
