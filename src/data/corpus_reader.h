@@ -18,7 +18,7 @@ enum class CorpusFormat {
 struct CorpusOptions {
   /// Files and folders, in this order; a folder stands for all its files, also in folders below it,
   /// in the order of their paths, names that begin with a dot left out.
-  std::vector<Path> inputs;
+  std::vector<Path> inputs = {};
   CorpusFormat format = CorpusFormat::automatic;
   /// Plain text: what stands between two documents of a file and belongs to neither; documents
   /// without a byte are left out. Empty: a file is a document.

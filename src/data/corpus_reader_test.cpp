@@ -9,6 +9,7 @@
 #include "data/sample_index.h"
 #include "data/test_dataset.h"
 #include "text/tokenizer.h"
+#include "text/vocabulary.h"
 
 namespace trireme::data {
 namespace {
@@ -70,16 +71,16 @@ class CorpusReaderTest : public FolderTest {
 };
 
 TEST_F(CorpusReaderTest, PlainFileIsADocumentEvenWhenEmpty) {
-  write_file(folder_ / "b.txt", "one\ntwo\n");
-  write_file(folder_ / "a.txt", "");
-  write_file(folder_ / "c", "no line feed");
+  write_quickly(folder_ / "b.txt", "one\ntwo\n");
+  write_quickly(folder_ / "a.txt", "");
+  write_quickly(folder_ / "c", "no line feed");
   const auto documents =
       read_documents({.inputs = {folder_ / "b.txt", folder_ / "a.txt", folder_ / "c"}});
   EXPECT_EQ(texts(documents), (Strings{"one\ntwo\n", "", "no line feed"}));
 }
 
 TEST_F(CorpusReaderTest, LineOfJsonlIsADocumentWithItsNumber) {
-  write_file(folder_ / "a.jsonl", "\xef\xbb\xbf{1}\r\n\n  \t\r\n{2}\n{3}");
+  write_quickly(folder_ / "a.jsonl", "\xef\xbb\xbf{1}\r\n\n  \t\r\n{2}\n{3}");
   const auto documents = read_documents({.inputs = {folder_ / "a.jsonl"}});
   EXPECT_EQ(texts(documents), (Strings{"{1}\r", "{2}", "{3}"}));
   EXPECT_EQ(documents[0].line, 1);
@@ -88,8 +89,8 @@ TEST_F(CorpusReaderTest, LineOfJsonlIsADocumentWithItsNumber) {
 }
 
 TEST_F(CorpusReaderTest, FormatFollowsTheNameUnlessItIsGiven) {
-  write_file(folder_ / "a.json", "x\ny");
-  write_file(folder_ / "b.text", "x\ny");
+  write_quickly(folder_ / "a.json", "x\ny");
+  write_quickly(folder_ / "b.text", "x\ny");
   const std::vector<Path> inputs = {folder_ / "a.json", folder_ / "b.text"};
   EXPECT_EQ(read_documents({.inputs = inputs}).size(), 3U);
   EXPECT_EQ(read_documents({.inputs = inputs, .format = CorpusFormat::text}).size(), 2U);
@@ -99,14 +100,14 @@ TEST_F(CorpusReaderTest, FormatFollowsTheNameUnlessItIsGiven) {
 TEST_F(CorpusReaderTest, FolderStandsForItsFilesInTheOrderOfTheirPaths) {
   for (const char* name : {"b/2.txt", "b/10.txt", "a.txt", "c.txt", ".hidden", "b/.git/x"}) {
     make_folder((folder_ / name).parent_path());
-    write_file(folder_ / name, name);
+    write_quickly(folder_ / name, name);
   }
   EXPECT_EQ(texts(read_documents({.inputs = {folder_}})),
             (Strings{"a.txt", "b/10.txt", "b/2.txt", "c.txt"}));
 }
 
 TEST_F(CorpusReaderTest, DocumentsOfAFileAreSplitWhereTold) {
-  write_file(folder_ / "a", "<>one<><>two\n<>< <three<");
+  write_quickly(folder_ / "a", "<>one<><>two\n<>< <three<");
   const auto documents = read_documents({.inputs = {folder_ / "a"}, .split_documents_on = "<>"});
   EXPECT_EQ(texts(documents), (Strings{"one", "two\n", "< <three<"}));
 }
@@ -114,7 +115,7 @@ TEST_F(CorpusReaderTest, DocumentsOfAFileAreSplitWhereTold) {
 TEST_F(CorpusReaderTest, SplittingFindsEveryDelimiterWhereverTheReadsEnd) {
   for (const std::string delimiter : {"\n\n", "<|end|>", "b\na", "\n"}) {
     const std::string text = random_lines(1'500'000, 3);
-    write_file(folder_ / "a", text);
+    write_quickly(folder_ / "a", text);
     Strings expected;
     for (size_t at = 0; at <= text.size();) {
       const size_t end = std::min(text.find(delimiter, at), text.size());
@@ -131,8 +132,8 @@ TEST_F(CorpusReaderTest, SplittingFindsEveryDelimiterWhereverTheReadsEnd) {
 
 TEST_F(CorpusReaderTest, LongTextComesInPartsThatEncodeLikeTheWhole) {
   const std::string text = random_lines(2'000'000, 4);
-  write_file(folder_ / "a", text);
-  const text::Tokenizer tokenizer = text::Tokenizer::from_merges({}, {});
+  write_quickly(folder_ / "a", text);
+  const text::Tokenizer tokenizer(text::make_vocabulary({}, {}));
   CorpusReader reader({.inputs = {folder_ / "a"}});
   CorpusBatch batch;
   std::vector<int32_t> tokens;
@@ -150,7 +151,7 @@ TEST_F(CorpusReaderTest, LongTextComesInPartsThatEncodeLikeTheWhole) {
 
 TEST_F(CorpusReaderTest, TextWithoutAPlaceToCutStaysWhole) {
   const std::string text(1'300'000, 'x');
-  write_file(folder_ / "a", text);
+  write_quickly(folder_ / "a", text);
   const auto documents = read_documents({.inputs = {folder_ / "a"}});
   ASSERT_EQ(documents.size(), 1U);
   EXPECT_EQ(documents[0].pieces, 1);
@@ -159,7 +160,7 @@ TEST_F(CorpusReaderTest, TextWithoutAPlaceToCutStaysWhole) {
 
 TEST_F(CorpusReaderTest, LongLinesOfJsonlStayWhole) {
   const std::string line = "{\"text\": \"" + std::string(1'000'000, 'x') + "\"}";
-  write_file(folder_ / "a.jsonl", line + "\n" + line + "x\n");
+  write_quickly(folder_ / "a.jsonl", line + "\n" + line + "x\n");
   EXPECT_EQ(texts(read_documents({.inputs = {folder_ / "a.jsonl"}})), (Strings{line, line + "x"}));
 }
 
@@ -177,8 +178,8 @@ TEST_F(CorpusReaderTest, PipesAreReadWithoutAKnownSize) {
 }
 
 TEST_F(CorpusReaderTest, InputsThatCannotBeReadAreNamedBeforeTheWorkBegins) {
-  write_file(folder_ / "a.txt", "text");
-  write_file(folder_ / "a.jsonl.gz", "text");
+  write_quickly(folder_ / "a.txt", "text");
+  write_quickly(folder_ / "a.jsonl.gz", "text");
   make_folder(folder_ / "empty");
   const auto open = [&](const char* name) {
     return error_of([&] { CorpusReader reader({.inputs = {folder_ / "a.txt", folder_ / name}}); });

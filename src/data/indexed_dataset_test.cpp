@@ -163,7 +163,7 @@ TEST_F(LyingIndexTest, TrueOnePasses) {
 }
 
 TEST_F(LyingIndexTest, MissingFilesAreNamed) {
-  write_file(folder_ / "d.idx", files_.idx);
+  write_quickly(folder_ / "d.idx", files_.idx);
   EXPECT_TRUE(contains(error_of([&] { IndexedDataset dataset(folder_ / "d"); }), "d.bin"));
   EXPECT_TRUE(contains(error_of([&] { IndexedDataset dataset(folder_ / "e"); }), "e.idx"));
 }

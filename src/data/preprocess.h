@@ -15,7 +15,7 @@ struct PreprocessOptions {
   /// Keys of JSONL whose texts are taken, one pair of files for each. Plain text is the key "text".
   std::vector<std::string> json_keys = {"text"};
   /// Files are PREFIX_KEY_document.bin and .idx; the folder is made.
-  Path output_prefix;
+  Path output_prefix = {};
   /// The tokenizer's end-of-document token behind every document that has a token.
   bool append_eod = false;
   bool show_progress = true;

@@ -4,26 +4,33 @@
 
 #include "data/sample_index.h"
 #include "data/test_dataset.h"
+#include "text/vocabulary.h"
 
 namespace trireme::data {
 namespace {
 
 text::Tokenizer small_tokenizer(bool with_eod = true) {
-  const text::Tokenizer bytes = text::Tokenizer::from_merges({}, {});
-  const auto pair = [&](const char* a, const char* b) {
-    return text::Tokenizer::Merge(bytes.id_of(a).value(), bytes.id_of(b).value());
+  const text::Tokenizer bytes(text::make_vocabulary({}, {}));
+  const auto pair = [&](const char* left, const char* right) {
+    return text::Merge{bytes.id_of(left).value(), bytes.id_of(right).value()};
   };
-  const std::vector<text::Tokenizer::Merge> merges = {pair("a", "b"), pair("b", "a"),
-                                                      pair(" ", "a"), pair("\n", "\n")};
+  const std::vector<text::Merge> merges = {pair("a", "b"), pair("b", "a"), pair(" ", "a"),
+                                           pair("\n", "\n")};
   std::vector<std::string> special;
   if (with_eod) special.emplace_back(text::kEndOfText);
-  return text::Tokenizer::from_merges(merges, special);
+  return text::Tokenizer(text::make_vocabulary(merges, special));
 }
 
 std::string json_string(const std::string& text) {
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '\n' ? std::string("\\n") : std::string(1, c);
-  return quoted + "\"";
+  std::string quoted(1, '"');
+  for (const char c : text) {
+    if (c == '\n') {
+      quoted += "\\n";
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted += '"';
 }
 
 class PreprocessTest : public FolderTest {
@@ -76,9 +83,11 @@ TEST_F(PreprocessTest, JsonlBecomesTheBytesOfAnIndependentWriterForAnyThreads) {
   std::string jsonl;
   for (int document = 0; document < 3000; ++document) {
     texts.push_back(random_text(random, random.bounded(10) == 0 ? 0 : random.bounded(2000)));
-    jsonl += "{\"n\": 1, \"text\": " + json_string(texts.back()) + "}\n";
+    jsonl += "{\"n\": 1, \"text\": ";
+    jsonl += json_string(texts.back());
+    jsonl += "}\n";
   }
-  write_file(folder_ / "c.jsonl", jsonl);
+  write_quickly(folder_ / "c.jsonl", jsonl);
   for (const bool eod : {false, true}) {
     const PlainFiles expected = expected_files(texts, eod);
     for (const int threads : {1, 2, 3}) {
@@ -101,8 +110,8 @@ TEST_F(PreprocessTest, PlainTextsOfAnySizeBecomeTheBytesOfAnIndependentWriter) {
   std::vector<Path> inputs;
   for (const size_t size : {0UL, 10UL, 3'000'000UL, 0UL, 70'000UL, 1UL}) {
     texts.push_back(random_text(random, size));
-    inputs.push_back(folder_ / ("t" + std::to_string(inputs.size())));
-    write_file(inputs.back(), texts.back());
+    inputs.push_back(folder_ / std::to_string(inputs.size()));
+    write_quickly(inputs.back(), texts.back());
   }
   for (const int threads : {1, 3}) {
     run({.corpus = {.inputs = inputs}, .append_eod = true}, threads);
@@ -111,14 +120,15 @@ TEST_F(PreprocessTest, PlainTextsOfAnySizeBecomeTheBytesOfAnIndependentWriter) {
 }
 
 TEST_F(PreprocessTest, TextsAndLinesMayBeMixed) {
-  write_file(folder_ / "a.txt", "ab ab");
-  write_file(folder_ / "b.jsonl", "{\"text\": \"ba\"}\n");
+  write_quickly(folder_ / "a.txt", "ab ab");
+  write_quickly(folder_ / "b.jsonl", "{\"text\": \"ba\"}\n");
   run({.corpus = {.inputs = {folder_ / "a.txt", folder_ / "b.jsonl"}}, .append_eod = true});
   expect_files("out_text_document", expected_files({"ab ab", "ba"}, true));
 }
 
 TEST_F(PreprocessTest, EveryKeyBecomesADatasetOfItsOwn) {
-  write_file(folder_ / "c.jsonl", "{\"a\": \"ab\", \"b\": \"cc\"}\n{\"a\": \"\", \"b\": \"a\"}\n");
+  write_quickly(folder_ / "c.jsonl",
+                "{\"a\": \"ab\", \"b\": \"cc\"}\n{\"a\": \"\", \"b\": \"a\"}\n");
   const auto datasets = run({.corpus = {.inputs = {folder_ / "c.jsonl"}}, .json_keys = {"b", "a"}});
   ASSERT_EQ(datasets.size(), 2U);
   EXPECT_EQ(datasets[0].key, "b");
@@ -127,9 +137,9 @@ TEST_F(PreprocessTest, EveryKeyBecomesADatasetOfItsOwn) {
 }
 
 TEST_F(PreprocessTest, ArrayOfStringsBecomesSequencesWithTheEodOnTheLast) {
-  write_file(folder_ / "c.jsonl", R"({"text": ["ab", "", "c"]})"
-                                  "\n"
-                                  R"({"text": ["", ""]})");
+  write_quickly(folder_ / "c.jsonl", R"({"text": ["ab", "", "c"]})"
+                                     "\n"
+                                     R"({"text": ["", ""]})");
   run({.corpus = {.inputs = {folder_ / "c.jsonl"}}, .append_eod = true});
   const auto ids = [&](const char* text) {
     const std::vector<int32_t> tokens = tokenizer_.encode(text);
@@ -141,14 +151,14 @@ TEST_F(PreprocessTest, ArrayOfStringsBecomesSequencesWithTheEodOnTheLast) {
 }
 
 TEST_F(PreprocessTest, TextOfTheEodInsideADocumentForgesNoEod) {
-  write_file(folder_ / "a.txt", "ab<|endoftext|>ab");
+  write_quickly(folder_ / "a.txt", "ab<|endoftext|>ab");
   run({.corpus = {.inputs = {folder_ / "a.txt"}}});
   const std::string bin = read_file(folder_ / "out_text_document.bin");
   EXPECT_GT(bin.size() / 2, 10U);
 }
 
 TEST_F(PreprocessTest, FolderOfTheOutputIsMade) {
-  write_file(folder_ / "a.txt", "ab");
+  write_quickly(folder_ / "a.txt", "ab");
   run({.corpus = {.inputs = {folder_ / "a.txt"}}, .output_prefix = folder_ / "new" / "deep" / "x"});
   EXPECT_TRUE(std::filesystem::exists(folder_ / "new" / "deep" / "x_text_document.idx"));
 }
@@ -160,7 +170,7 @@ TEST_F(PreprocessTest, FirstBadLineIsToldAndNothingIsLeft) {
                  ? "{\"text\": \n"
                  : "{\"text\": \"" + std::string(100, 'a') + "\"}\n";
   }
-  write_file(folder_ / "c.jsonl", jsonl);
+  write_quickly(folder_ / "c.jsonl", jsonl);
   for (int round = 0; round < 5; ++round) {
     const std::string error = refusal({.corpus = {.inputs = {folder_ / "c.jsonl"}}});
     EXPECT_TRUE(contains(error, "c.jsonl:15000: ")) << error;
@@ -168,9 +178,9 @@ TEST_F(PreprocessTest, FirstBadLineIsToldAndNothingIsLeft) {
 }
 
 TEST_F(PreprocessTest, CorpusWithoutTextIsRefused) {
-  write_file(folder_ / "a.txt", "");
-  write_file(folder_ / "b.jsonl", "\n\n");
-  write_file(folder_ / "c.jsonl", "{\"text\": \"\"}\n");
+  write_quickly(folder_ / "a.txt", "");
+  write_quickly(folder_ / "b.jsonl", "\n\n");
+  write_quickly(folder_ / "c.jsonl", "{\"text\": \"\"}\n");
   for (const char* name : {"a.txt", "b.jsonl", "c.jsonl"}) {
     const std::string error = refusal({.corpus = {.inputs = {folder_ / name}}, .append_eod = true});
     EXPECT_TRUE(contains(error, "no token")) << error;
@@ -178,8 +188,8 @@ TEST_F(PreprocessTest, CorpusWithoutTextIsRefused) {
 }
 
 TEST_F(PreprocessTest, OptionsThatCannotBeHonouredAreRefused) {
-  write_file(folder_ / "a.txt", "ab");
-  write_file(folder_ / "b.jsonl", "{\"a\": \"ab\"}");
+  write_quickly(folder_ / "a.txt", "ab");
+  write_quickly(folder_ / "b.jsonl", "{\"a\": \"ab\"}");
   const CorpusOptions text = {.inputs = {folder_ / "a.txt"}};
   const CorpusOptions jsonl = {.inputs = {folder_ / "b.jsonl"}};
   EXPECT_TRUE(contains(refusal({.corpus = text, .json_keys = {"a"}}), "is plain text"));

@@ -52,11 +52,11 @@ class IndexedSamples final : public SampleSource {
 
 /// What is read for one run: where from, which parts, how much.
 struct SourceOptions {
-  Path data_path;                    ///< prefix of .bin and .idx
+  Path data_path = {};               ///< prefix of .bin and .idx
   std::string split = "969, 30, 1";  ///< weights of train, validation, test
   uint32_t seed = 1234;
   int64_t sequence_length = 0;
-  RequestedSamples requested;  ///< a part with 0 requested samples is left out
+  RequestedSamples requested = {};  ///< a part with 0 requested samples is left out
 };
 
 /// The parts of a run's data; null where nothing was requested.

@@ -4,14 +4,17 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
 #include "core/file.h"
+#include "data/indexed_format.h"
 
 namespace trireme::data {
 
@@ -94,9 +97,17 @@ inline PlainFiles plain_files(const Documents& documents, int code, int item_byt
   return files;
 }
 
+/// Without the sync of write_file, and to a new file each time (ext4 syncs one that was truncated):
+/// tests write thousands of files.
+inline void write_quickly(const Path& path, const std::string& content) {
+  std::filesystem::remove(path);
+  std::ofstream(path, std::ios::binary)
+      .write(content.data(), static_cast<std::streamsize>(content.size()));
+}
+
 inline void write_files(const Path& prefix, const PlainFiles& files) {
-  write_file(prefix.string() + ".idx", files.idx);
-  write_file(prefix.string() + ".bin", files.bin);
+  write_quickly(index_path(prefix), files.idx);
+  write_quickly(tokens_path(prefix), files.bin);
 }
 
 /// One sequence per document with the given lengths; token t of the whole stream is first + t.
