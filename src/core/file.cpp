@@ -37,6 +37,7 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   [[nodiscard]] int value() const { return value_; }
+  [[nodiscard]] int release() { return std::exchange(value_, -1); }
 
  private:
   int value_;
@@ -52,17 +53,30 @@ size_t regular_file_size(const Descriptor& file, const Path& path) {
 }  // namespace
 
 std::string read_file(const Path& path) {
-  const Descriptor file(path, O_RDONLY);
-  if (file.value() < 0) fail_path("open", path, errno);
+  InputFile file(path);
   std::string content;
-  content.reserve(regular_file_size(file, path));
+  content.reserve(file.size());
   std::vector<char> buffer(kBufferBytes);
+  while (const size_t got = file.read(buffer)) content.append(buffer.data(), got);
+  return content;
+}
+
+InputFile::InputFile(Path path) : path_(std::move(path)) {
+  Descriptor file(path_, O_RDONLY);
+  if (file.value() < 0) fail_path("open", path_, errno);
+  size_ = regular_file_size(file, path_);
+  descriptor_ = file.release();
+}
+
+InputFile::~InputFile() {
+  ::close(descriptor_);
+}
+
+size_t InputFile::read(std::span<char> bytes) {
   for (;;) {
-    const ssize_t got = ::read(file.value(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail_path("read", path, errno);
-    if (got == 0) return content;
-    content.append(buffer.data(), static_cast<size_t>(got));
+    const ssize_t got = ::read(descriptor_, bytes.data(), bytes.size());
+    if (got >= 0) return static_cast<size_t>(got);
+    if (errno != EINTR) fail_path("read", path_, errno);
   }
 }
 
@@ -124,10 +138,14 @@ void AtomicFile::flush() {
   buffer_.clear();
 }
 
-void AtomicFile::commit() {
+void AtomicFile::sync() {
   TRIREME_ASSERT(descriptor_ >= 0, "an atomic file is committed once");
   flush();
   if (::fsync(descriptor_) != 0) fail_path("sync", path_, errno);
+}
+
+void AtomicFile::commit() {
+  sync();
   const int closed = ::close(std::exchange(descriptor_, -1));
   if (closed != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
     const int error_number = errno;

@@ -14,6 +14,26 @@ using Path = std::filesystem::path;
 /// The whole content of a file. Throws with the path and the system's own words.
 [[nodiscard]] std::string read_file(const Path& path);
 
+/// A file read from front to end, for what does not fit in memory; pipes are read as well. Throws
+/// with the path and the system's own words.
+class InputFile {
+ public:
+  explicit InputFile(Path path);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  /// Reads up to bytes.size() bytes and returns how many; 0 at the end only.
+  [[nodiscard]] size_t read(std::span<char> bytes);
+  /// Size when it was opened; 0 for a pipe.
+  [[nodiscard]] uint64_t size() const { return size_; }
+
+ private:
+  Path path_;
+  int descriptor_ = -1;
+  uint64_t size_ = 0;
+};
+
 /// A file mapped for reading. Move-only owner of the mapping; an empty file has empty bytes.
 class MappedFile {
  public:
@@ -42,6 +62,9 @@ class AtomicFile {
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
   [[nodiscard]] uint64_t bytes_written() const { return written_; }
+  /// Flushes and syncs what was written. Where files belong together, all are synced before the
+  /// first is committed: what can still fail then is a rename.
+  void sync();
   void commit();
 
  private:

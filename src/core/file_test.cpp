@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 
 #include "core/error.h"
@@ -67,6 +68,19 @@ TEST_F(FileTest, MappedFileShowsTheBytes) {
             "bytes");
   write_file(folder_ / "empty", "");
   EXPECT_TRUE(MappedFile(folder_ / "empty").bytes().empty());
+}
+
+TEST_F(FileTest, InputFileReadsFromFrontToEnd) {
+  const std::string content = "first second";
+  write_file(folder_ / "a", content);
+  InputFile file(folder_ / "a");
+  EXPECT_EQ(file.size(), content.size());
+  std::string read;
+  std::array<char, 5> piece = {};
+  while (const size_t got = file.read(piece)) read.append(piece.data(), got);
+  EXPECT_EQ(read, content);
+  EXPECT_THROW(InputFile{folder_}, Error);
+  EXPECT_THROW(InputFile(folder_ / "nothing"), Error);
 }
 
 TEST_F(FileTest, FullDiskIsToldAndLeavesNothing) {

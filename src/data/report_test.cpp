@@ -1,0 +1,47 @@
+#include "data/report.h"
+
+#include "data/test_dataset.h"
+
+namespace trireme::data {
+namespace {
+
+using ReportTest = FolderTest;
+
+TEST_F(ReportTest, CountsDocumentsTokensAndTheShareOfEod) {
+  write_files(folder_ / "d", plain_files({{{1, 2, 9}}, {}, {{3, 4}, {5, 6, 9}}}, 8, 2));
+  ThreadPool pool(2);
+  const DatasetReport report = report_dataset(IndexedDataset(folder_ / "d"), 9, pool);
+  EXPECT_EQ(report.documents, 3);
+  EXPECT_EQ(report.sequences, 3);
+  EXPECT_EQ(report.tokens, 8);
+  EXPECT_EQ(report.largest_token, 9);
+  EXPECT_TRUE(report.is_exact());
+  EXPECT_DOUBLE_EQ(report.eod_share(), 0.25);
+}
+
+TEST_F(ReportTest, LargeDatasetIsScannedInPartsSpreadOverIt) {
+  // EOD in every fourth place of the first half only, so that a scan of the front would say 25%.
+  std::vector<int64_t> tokens(int64_t{5} << 20, 1);
+  for (size_t i = 0; i < tokens.size() / 2; i += 4) tokens[i] = 9;
+  write_files(folder_ / "d", plain_files({{tokens}}, 8, 2));
+  const IndexedDataset dataset(folder_ / "d");
+  ThreadPool pool(2);
+  const DatasetReport part = report_dataset(dataset, 9, pool, int64_t{1} << 20);
+  EXPECT_EQ(part.scanned_tokens, int64_t{1} << 20);
+  EXPECT_FALSE(part.is_exact());
+  EXPECT_NEAR(part.eod_share(), 0.125, 0.01);
+  const DatasetReport all = report_dataset(dataset, 9, pool);
+  EXPECT_TRUE(all.is_exact());
+  EXPECT_NEAR(all.eod_share(), 0.125, 1e-6);
+}
+
+TEST_F(ReportTest, EmptyDatasetHasNoShare) {
+  write_files(folder_ / "d", plain_files({}, 8, 2));
+  ThreadPool pool(1);
+  const DatasetReport report = report_dataset(IndexedDataset(folder_ / "d"), 9, pool);
+  EXPECT_EQ(report.eod_share(), 0.0);
+  EXPECT_EQ(report.largest_token, -1);
+}
+
+}  // namespace
+}  // namespace trireme::data
