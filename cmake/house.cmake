@@ -15,6 +15,19 @@ if(TRIREME_TESTS)
   enable_testing()
 endif()
 
+# What ./dev builds of the tests: all, or those of one label.
+#   fast     seconds; run by every check and under sanitizers (a test without another label is fast)
+#   slow     the rest of ./dev test
+#   full     whole grids, only in ./dev test full
+#   threads  besides one of these: also run under ThreadSanitizer
+set(TRIREME_TEST_LABELS fast slow full threads)
+if(TRIREME_TESTS)
+  add_custom_target(tests)
+  foreach(label IN LISTS TRIREME_TEST_LABELS)
+    add_custom_target(tests_${label})
+  endforeach()
+endif()
+
 add_library(trireme_flags INTERFACE)
 target_include_directories(trireme_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)
 # -Wno-missing-field-initializers: designated initialisers leave out what keeps its default.
@@ -33,11 +46,11 @@ if(TRIREME_SANITIZE)
   target_link_options(trireme_flags INTERFACE -fsanitize=${TRIREME_SANITIZE})
 endif()
 
-# trireme_room(NAME SOURCES ... LINKS ... LIBRARIES ... TESTS ...)
+# trireme_room(NAME SOURCES ... LINKS ... LIBRARIES ... TESTS ... TEST_LINKS ... TEST_LABELS ...)
 #   one folder as a static library `trireme_NAME`; LINKS are rooms on lower floors, LIBRARIES are private foreign ones;
-#   TESTS become one program NAME_test, each of its tests one ctest case.
+#   TESTS become one program NAME_test, which is one ctest case.
 function(trireme_room name)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;LINKS;LIBRARIES;TESTS;TEST_LINKS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "SOURCES;LINKS;LIBRARIES;TESTS;TEST_LINKS;TEST_LABELS" ${ARGN})
   add_library(trireme_${name} STATIC ${ROOM_SOURCES})
   target_link_libraries(trireme_${name} PUBLIC trireme_flags)
   foreach(link IN LISTS ROOM_LINKS)
@@ -48,7 +61,7 @@ function(trireme_room name)
   endforeach()
   target_link_libraries(trireme_${name} PRIVATE ${ROOM_LIBRARIES})
   if(TRIREME_TESTS AND ROOM_TESTS)
-    trireme_test(${name}_test SOURCES ${ROOM_TESTS} LINKS ${name} ${ROOM_TEST_LINKS})
+    trireme_test(${name}_test SOURCES ${ROOM_TESTS} LINKS ${name} ${ROOM_TEST_LINKS} LABELS ${ROOM_TEST_LABELS})
   endif()
 endfunction()
 
@@ -59,14 +72,33 @@ function(trireme_test name)
   list(TRANSFORM TEST_LINKS PREPEND trireme_)
   target_link_libraries(${name} PRIVATE ${TEST_LINKS} ${TEST_LIBRARIES} GTest::gtest GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE TRIREME_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  if(NOT TEST_LABELS)
-    set(TEST_LABELS fast)
-  endif()
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS "${TEST_LABELS}" TIMEOUT 600)
+  trireme_label(${name} PROGRAM ${name} LABELS ${TEST_LABELS})
+endfunction()
+
+# trireme_label(TEST [PROGRAM target] [LABELS ...])  labels of a ctest case, and the target it needs among those of its labels.
+function(trireme_label test)
+  cmake_parse_arguments(LABEL "" "PROGRAM" "LABELS" ${ARGN})
+  foreach(label IN LISTS LABEL_LABELS)
+    if(NOT label IN_LIST TRIREME_TEST_LABELS)
+      message(FATAL_ERROR "test ${test}: there is no label '${label}'; the labels are ${TRIREME_TEST_LABELS}")
+    endif()
+  endforeach()
+  set(speed ${LABEL_LABELS})
+  list(REMOVE_ITEM speed threads)
+  if(NOT speed)
+    list(PREPEND LABEL_LABELS fast)
+  endif()
+  set_tests_properties(${test} PROPERTIES LABELS "${LABEL_LABELS}" TIMEOUT 600)
+  if(LABEL_PROGRAM)
+    add_dependencies(tests ${LABEL_PROGRAM})
+    foreach(label IN LISTS LABEL_LABELS)
+      add_dependencies(tests_${label} ${LABEL_PROGRAM})
+    endforeach()
+  endif()
 endfunction()
 
 function(trireme_summary)
   message(STATUS "trireme ${PROJECT_VERSION}: ${CMAKE_BUILD_TYPE}, ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}, "
-                 "ccache ${CCACHE}, sanitizers '${TRIREME_SANITIZE}', tests ${TRIREME_TESTS}")
+                 "ccache ${CCACHE}, sanitizers '${TRIREME_SANITIZE}', tests ${TRIREME_TESTS}, benchmarks ${TRIREME_BENCH}")
 endfunction()

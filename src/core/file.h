@@ -39,6 +39,8 @@ class MappedFile {
  public:
   explicit MappedFile(const Path& path);
   ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
   [[nodiscard]] std::span<const std::byte> bytes() const { return {data_, size_}; }

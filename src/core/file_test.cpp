@@ -17,7 +17,7 @@ class FileTest : public testing::Test {
     std::string pattern = testing::TempDir() + "trireme-file-XXXXXX";
     folder_ = ::mkdtemp(pattern.data());
   }
-  ~FileTest() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
   Path folder_;
 };
 

@@ -31,7 +31,7 @@ struct SineCosine {
 // sin and cos of 2 pi turn for turn in [0, 1): reduced to an eighth of a turn, then Taylor series
 // (error below 1e-15).
 SineCosine own_sine_cosine(double turn) {
-  const int quarter = static_cast<int>(turn * 4 + 0.5);
+  const int quarter = (static_cast<int>(turn * 8) + 1) / 2;           // the nearest
   const double x = (turn - quarter * 0.25) * 6.28318530717958647693;  // in [-pi/4, pi/4]
   const double x2 = x * x;
   double sine = 0;

@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+"""Tells whether a run learned: its last held-out loss against the entropy of the tokens by their frequency alone.
+
+Reads the metrics of a run (JSON lines); exit status 1 unless the loss is below that entropy.
+"""
+
+import json
+import math
+import sys
+
+
+def last_value(lines, key):
+    """The last number that a line gives for the key; None when no line has one."""
+    found = None
+    for line in lines:
+        value = json.loads(line).get(key)
+        found = value if isinstance(value, (int, float)) else found
+    return found
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit("usage: learned.py METRICS.jsonl")
+    with open(sys.argv[1], encoding="utf-8") as file:
+        lines = [line for line in file if line.strip()]
+    loss = last_value(lines, "validation_loss")
+    entropy = last_value(lines, "unigram_entropy")
+    if loss is None or entropy is None:
+        sys.exit(f"error: learned: {sys.argv[1]} lacks validation_loss or unigram_entropy; was the run validated (eval-iters)?")
+    print(f"held-out loss {loss:.2f} nats a token (PPL {math.exp(loss):.1f}); knowing only how frequent each token is: {entropy:.2f}")
+    if not loss < entropy:  # also when it is not a number
+        sys.exit("error: learned: the model predicts no better than frequencies do; train for longer: ./dev quickstart --minutes 10")
+
+
+if __name__ == "__main__":
+    main()
