@@ -84,14 +84,27 @@ struct AttentionBackward : AttentionSizes {
 
 /// Queries that one tile of the attention kernels covers: a thread keeps a tile's scores against
 /// all keys, never s x s.
-inline constexpr int64_t kAttentionTile = 64;
+inline constexpr int64_t kAttentionTile = 48;
 
-inline int64_t Attention::workspace_bytes(const BackendProfile& profile) const {
-  return 4 * profile.threads * kAttentionTile * random_row(length);
+/// Extents as the attention kernels keep a head's copies: keys in whole panels, a head's vectors in
+/// whole vectors of the widest machine.
+[[nodiscard]] constexpr int64_t attention_keys(int64_t length) { return (length + 63) / 64 * 64; }
+[[nodiscard]] constexpr int64_t attention_width(int64_t head_dim) {
+  return (head_dim + 15) / 16 * 16;
 }
-/// Probabilities and score gradients of one tile, and the rows' sums of context times dcontext.
+
+/// Per thread: k and v of a head; of a tile of queries q, context and scores.
+inline int64_t Attention::workspace_bytes(const BackendProfile& profile) const {
+  const int64_t keys = attention_keys(length);
+  const int64_t width = attention_width(head_dim);
+  return 4 * profile.threads * (keys * 2 * width + kAttentionTile * (2 * width + keys));
+}
+/// Per thread: k in two orders, v, dk and dv of a head; of a tile of queries q, dcontext, dq,
+/// probabilities and score gradients.
 inline int64_t AttentionBackward::workspace_bytes(const BackendProfile& profile) const {
-  return 4 * profile.threads * kAttentionTile * (2 * random_row(length) + 1);
+  const int64_t keys = attention_keys(length);
+  const int64_t width = attention_width(head_dim);
+  return 4 * profile.threads * (keys * 5 * width + kAttentionTile * (3 * width + 2 * keys));
 }
 
 /// One new token per sequence against the cache: writes its key and value at cache_length, then
