@@ -98,7 +98,8 @@ VocabSizes whole() {
   return {.rows = kRows, .columns = 16, .counted = kWords};
 }
 std::vector<VocabSizes> two_shards_and_one_of_padding() {
-  return {{.rows = kRows, .columns = 7, .counted = 7},
+  // The label 7 is a word of the second, and would be a padding column of the first.
+  return {{.rows = kRows, .columns = 9, .counted = 7},
           {.rows = kRows, .columns = 7, .counted = 4, .first_row = 7},
           {.rows = kRows, .columns = 7, .counted = 0, .first_row = 14}};
 }
@@ -145,9 +146,11 @@ TEST(CrossEntropy, OverShardsEqualsTheWhole) {
     EXPECT_NEAR(shard_losses[row], losses[row], 1e-14);
     for (size_t c = 0; c < kWords; ++c) {
       const double got =
-          c < 7 ? shards.gradients[0][row * 7 + c] : shards.gradients[1][row * 7 + c - 7];
+          c < 7 ? shards.gradients[0][row * 9 + c] : shards.gradients[1][row * 7 + c - 7];
       EXPECT_NEAR(got, one.gradients[0][row * 16 + c], 1e-15);
     }
+    EXPECT_EQ(shards.gradients[0][row * 9 + 7], 0);
+    EXPECT_EQ(shards.gradients[0][row * 9 + 8], 0);
   }
   EXPECT_EQ(shards.gradients[2], std::vector<double>(kRows * 7, 0.0));
 }
