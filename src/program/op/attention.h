@@ -7,15 +7,16 @@ namespace trireme::program {
 ///
 /// qkv packs, per head, q then k then v: [s, b, heads, 3, head_dim] (Megatron-LM's order; a
 /// column-parallel cut takes whole heads). Query i attends to keys segment_start[i] .. i: causal,
-/// and within its own document where documents are separated. Dropout acts on the probabilities;
-/// its element is row-major (head, query, key) with `total_heads` heads and `length` keys.
+/// and within its own document where documents are separated: 0 <= segment_start[i] <= i. Dropout
+/// acts on the probabilities; its element is row-major (head, query, key), heads counted over all
+/// ranks, rows of random_row(length) keys.
 struct AttentionSizes {
   int64_t length = 0;      ///< s
   int64_t sequences = 0;   ///< b
   int64_t heads = 0;       ///< of this rank, a / t
   int64_t first_head = 0;  ///< global number of this rank's first head
   int64_t head_dim = 0;
-  Dropout dropout;
+  Dropout dropout = {};
 
   [[nodiscard]] int64_t context_elements() const { return length * sequences * heads * head_dim; }
   [[nodiscard]] int64_t rows() const { return length * sequences * heads; }
@@ -34,7 +35,7 @@ struct AttentionSizes {
 /// never s x s.
 ///   qkv [s, b, heads, 3, head_dim]   segment_starts [s, b]   samples [b]   seed [1]
 ///   context [s, b, heads, head_dim]   lse [b, heads, s], the logarithm of each row's sum of
-///   exponentials (before dropout)
+///   exponentials of scaled scores (before dropout)
 /// Source: Dao et al. 2022 for the row-wise streaming softmax.
 struct Attention : AttentionSizes {
   static constexpr std::string_view kName = "attention";
