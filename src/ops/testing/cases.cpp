@@ -217,6 +217,7 @@ std::vector<Case> cases_for_tests() {
   cases.cross_entropy(9, 64, 64, 0, 101);     // the first of two shards
   cases.cross_entropy(9, 64, 37, 64, 101);    // the second, with padding
   cases.cross_entropy(5, 16, 0, 112, 101);    // a shard of padding alone
+  cases.cross_entropy(40, 64, 50, 0, 101);    // labels that would be in this shard's padding
   cases.cross_entropy(4, 3000, 2999, 0, 2999);
   cases.square_sums(1, 0, 1);
   cases.square_sums(100, 2, 4);

@@ -70,8 +70,9 @@ Arithmetic of(const program::BiasGelu&, int) {
 Arithmetic of(const program::BiasGeluBackward&, int) {
   return {.roundings = 14};
 }
-Arithmetic of(const program::BiasDropoutAdd&, int) {
-  return {.roundings = 3};
+Arithmetic of(const program::BiasDropoutAdd& op, int) {
+  // The residual may cancel what x + bias has rounded and dropout scaled.
+  return {.roundings = 2 + 2 / (1 - op.dropout.probability)};
 }
 Arithmetic of(const program::DropoutBackward&, int) {
   return {};
@@ -83,7 +84,11 @@ Arithmetic of(const program::Attention& op, int) {
   return {.roundings = 8, .terms = count(op.length + op.head_dim)};
 }
 Arithmetic of(const program::AttentionBackward& op, int) {
-  return {.roundings = 16, .terms = count(op.length + 2 * op.head_dim)};
+  // dp and the sum of p dp, each head_dim terms and scaled by dropout, cancel where p is near 1;
+  // what they have rounded stays.
+  const double cancelled =
+      4 * std::sqrt(static_cast<double>(op.head_dim)) / (1 - op.dropout.probability);
+  return {.roundings = 16 + cancelled, .terms = count(op.length + 2 * op.head_dim)};
 }
 Arithmetic of(const program::AttentionDecode& op, int operand) {
   if (operand != op.kContext) return {};  // keys and values are copied

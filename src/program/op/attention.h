@@ -7,15 +7,16 @@ namespace trireme::program {
 ///
 /// qkv packs, per head, q then k then v: [s, b, heads, 3, head_dim] (Megatron-LM's order; a
 /// column-parallel cut takes whole heads). Query i attends to keys segment_start[i] .. i: causal,
-/// and within its own document where documents are separated. Dropout acts on the probabilities;
-/// its element is row-major (head, query, key) with `total_heads` heads and `length` keys.
+/// and within its own document where documents are separated: 0 <= segment_start[i] <= i. Dropout
+/// acts on the probabilities; its element is row-major (head, query, key), heads counted over all
+/// ranks, rows of random_row(length) keys.
 struct AttentionSizes {
   int64_t length = 0;      ///< s
   int64_t sequences = 0;   ///< b
   int64_t heads = 0;       ///< of this rank, a / t
   int64_t first_head = 0;  ///< global number of this rank's first head
   int64_t head_dim = 0;
-  Dropout dropout;
+  Dropout dropout = {};
 
   [[nodiscard]] int64_t context_elements() const { return length * sequences * heads * head_dim; }
   [[nodiscard]] int64_t rows() const { return length * sequences * heads; }
@@ -34,7 +35,7 @@ struct AttentionSizes {
 /// never s x s.
 ///   qkv [s, b, heads, 3, head_dim]   segment_starts [s, b]   samples [b]   seed [1]
 ///   context [s, b, heads, head_dim]   lse [b, heads, s], the logarithm of each row's sum of
-///   exponentials (before dropout)
+///   exponentials of scaled scores (before dropout)
 /// Source: Dao et al. 2022 for the row-wise streaming softmax.
 struct Attention : AttentionSizes {
   static constexpr std::string_view kName = "attention";
@@ -84,14 +85,27 @@ struct AttentionBackward : AttentionSizes {
 
 /// Queries that one tile of the attention kernels covers: a thread keeps a tile's scores against
 /// all keys, never s x s.
-inline constexpr int64_t kAttentionTile = 64;
+inline constexpr int64_t kAttentionTile = 48;
 
-inline int64_t Attention::workspace_bytes(const BackendProfile& profile) const {
-  return 4 * profile.threads * kAttentionTile * random_row(length);
+/// Extents as the attention kernels keep a head's copies: keys in whole panels, a head's vectors in
+/// whole vectors of the widest machine.
+[[nodiscard]] constexpr int64_t attention_keys(int64_t length) { return (length + 63) / 64 * 64; }
+[[nodiscard]] constexpr int64_t attention_width(int64_t head_dim) {
+  return (head_dim + 15) / 16 * 16;
 }
-/// Probabilities and score gradients of one tile, and the rows' sums of context times dcontext.
+
+/// Per thread: k and v of a head; of a tile of queries q, context and scores.
+inline int64_t Attention::workspace_bytes(const BackendProfile& profile) const {
+  const int64_t keys = attention_keys(length);
+  const int64_t width = attention_width(head_dim);
+  return 4 * profile.threads * (keys * 2 * width + kAttentionTile * (2 * width + keys));
+}
+/// Per thread: k in two orders, v, dk and dv of a head; of a tile of queries q, dcontext, dq,
+/// probabilities and score gradients.
 inline int64_t AttentionBackward::workspace_bytes(const BackendProfile& profile) const {
-  return 4 * profile.threads * kAttentionTile * (2 * random_row(length) + 1);
+  const int64_t keys = attention_keys(length);
+  const int64_t width = attention_width(head_dim);
+  return 4 * profile.threads * (keys * 5 * width + kAttentionTile * (3 * width + 2 * keys));
 }
 
 /// One new token per sequence against the cache: writes its key and value at cache_length, then

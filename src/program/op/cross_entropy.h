@@ -13,7 +13,8 @@ struct VocabSizes {
   int64_t first_row = 0;  ///< global id of column 0
 };
 
-/// maximum[i] = the largest counted logit of row i on this rank. An all-reduce (max) follows.
+/// maximum[i] = the largest counted logit of row i on this rank, minus infinity where it counts
+/// none (a shard of padding). An all-reduce (max) follows.
 ///   logits [rows, columns]   maximum [rows]
 struct LogitMaximum : VocabSizes {
   static constexpr std::string_view kName = "logit_maximum";

@@ -51,7 +51,7 @@ struct BiasDropoutAdd {
   int64_t length = 0;     ///< s
   int64_t sequences = 0;  ///< b
   int64_t hidden = 0;     ///< h
-  Dropout dropout;
+  Dropout dropout = {};
 
   [[nodiscard]] std::vector<Operand> operands() const {
     const int64_t elements = length * sequences * hidden;
@@ -78,7 +78,7 @@ struct DropoutBackward {
   int64_t length = 0;
   int64_t sequences = 0;
   int64_t hidden = 0;
-  Dropout dropout;
+  Dropout dropout = {};
 
   [[nodiscard]] std::vector<Operand> operands() const {
     const int64_t elements = length * sequences * hidden;
@@ -94,7 +94,7 @@ struct DropoutBackward {
   [[nodiscard]] int64_t workspace_bytes(const BackendProfile&) const { return 0; }
 };
 
-/// y (+)= x, element by element: where two gradient accumulators of one tied tensor are added.
+/// y += x, element by element: where two gradient accumulators of one tied tensor are added.
 struct AddInto {
   static constexpr std::string_view kName = "add_into";
   enum { kX, kY };

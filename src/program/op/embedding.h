@@ -56,7 +56,7 @@ struct PositionDropout {
   int64_t sequences = 0;  ///< b
   int64_t hidden = 0;     ///< h
   int64_t rows = 0;       ///< S, max_position_embeddings
-  Dropout dropout;
+  Dropout dropout = {};
 
   [[nodiscard]] std::vector<Operand> operands() const {
     const int64_t elements = length * sequences * hidden;
