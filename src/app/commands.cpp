@@ -4,6 +4,9 @@ namespace trireme::app {
 
 std::vector<Command> all_commands() {
   return {
+      train_command(),
+      generate_command(),
+      program_command(),
       options_command(),
   };
 }

@@ -9,6 +9,9 @@ namespace trireme::app {
 /// function like these, and its line in commands.cpp.
 [[nodiscard]] std::vector<Command> all_commands();
 
+Command train_command();
+Command generate_command();
+Command program_command();
 Command options_command();
 
 }  // namespace trireme::app

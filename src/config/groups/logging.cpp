@@ -21,9 +21,12 @@ const Group& LoggingOptions::group() {
                                  .unit = "global batches",
                                  .range = at_least(0)}),
           field(&O::metrics_file, {.name = "metrics-file",
-                                   .help = "file that gets one line of JSON per log line and "
+                                   .help = "file that gets one line of JSON per step and "
                                            "validation",
                                    .otherwise = "none"}),
+          field(&O::loss_curve_file, {.name = "loss-curve-file",
+                                      .help = "SVG picture of the losses, written at the end",
+                                      .otherwise = "none"}),
           field(&O::progress, {.name = "progress",
                                .help = "display of a running step: auto is live on a terminal",
                                .words = {"auto", "none"}}),

@@ -15,6 +15,7 @@ struct LoggingOptions {
   int64_t eval_interval = 1000;  ///< iterations
   int64_t eval_iters = 100;      ///< global batches per validation; 0 for none
   std::optional<Path> metrics_file = {};
+  std::optional<Path> loss_curve_file = {};
   ProgressDisplay progress = ProgressDisplay::automatic;
 
   bool operator==(const LoggingOptions&) const = default;

@@ -1,0 +1,33 @@
+#pragma once
+#include <optional>
+
+#include "comm/local/solo.h"
+#include "config/groups/engine.h"
+#include "config/groups/tokenizer.h"
+#include "device/cpu/cpu_device.h"
+#include "engine/session.h"
+#include "ops/kernel.h"
+#include "text/tokenizer.h"
+
+namespace trireme::app {
+
+/// The machine of the one rank that this program runs: its cores, its kernels, its group of one.
+struct LocalRank {
+  /// Throws a usage error for more ranks than one.
+  explicit LocalRank(const config::EngineOptions& options);
+
+  [[nodiscard]] ops::Backend backend() {
+    return {.device = &cpu,
+            .kernels = &ops::cpu_kernels(),
+            .profile = {.threads = cpu.pool().threads()}};
+  }
+
+  device::CpuDevice cpu;
+  comm::SoloCommunicator tensor_group;
+};
+
+/// The tokenizer of the options; none where they name none.
+[[nodiscard]] std::optional<text::Tokenizer> load_tokenizer(
+    const config::TokenizerOptions& options);
+
+}  // namespace trireme::app

@@ -1,0 +1,264 @@
+// trireme train: from token files to a trained model.
+
+#include <cmath>
+
+#include "app/commands.h"
+#include "app/rank.h"
+#include "checkpoint/folder.h"
+#include "config/run_file.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "data/report.h"
+#include "data/sample_source.h"
+#include "data/unigram.h"
+#include "ops/cpu/peak.h"
+#include "program/print.h"
+#include "train/checkpointing.h"
+#include "train/loop.h"
+
+namespace trireme::app {
+namespace {
+
+struct TrainCommandOptions {
+  train::TrainOptions run;
+  bool dry_run = false;
+
+  static const config::Group& group() {
+    static const config::Group table = {
+        "Planning",
+        "what is done with the run",
+        {config::field(&TrainCommandOptions::dry_run,
+                       {.name = "dry-run",
+                        .help = "print the plan (memory, schedule, program) and stop",
+                        .saved = false})}};
+    return table;
+  }
+};
+
+void declare(TrainCommandOptions& options, config::OptionSet& set) {
+  options.run.declare(set);
+  set.add(options);
+}
+
+int64_t vocabulary_of(const train::TrainOptions& options,
+                      const std::optional<text::Tokenizer>& tokenizer) {
+  if (!tokenizer && !options.model.vocab_size) {
+    fail_usage({.where = "vocabulary",
+                .what = "neither a tokenizer nor --vocab-size is given",
+                .rule = "the model needs to know how many words there are",
+                .remedy = "give --vocab-file and --merge-file, or --vocab-size"});
+  }
+  const int64_t words = tokenizer ? tokenizer->vocab_size() : *options.model.vocab_size;
+  if (options.model.vocab_size && *options.model.vocab_size < words) {
+    fail_usage({.where = "--vocab-size",
+                .what = format("{}, the tokenizer has {} tokens", *options.model.vocab_size, words),
+                .rule = "every token of the tokenizer is a word of the model",
+                .remedy = format("use --vocab-size {} or leave it out", words)});
+  }
+  return options.model.vocab_size.value_or(words);
+}
+
+// The plan as text: what --dry-run shows, and in short what every run begins with.
+void say_plan(const model::RunPlan& plan, int64_t global_batch) {
+  say(format("model: {} parameters ({} layers, hidden {}, {} heads, {} words, sequences of {})",
+             count_text(static_cast<double>(plan.table.parameters())), plan.shape.layers,
+             plan.shape.hidden, plan.shape.heads, plan.shape.vocabulary, plan.shape.length));
+  say(format("layers: {} of {} placed on {} stage{}; ranks: p {} x t {} x d {}, {} threads each",
+             plan.chunks.front().layers, plan.shape.layers, plan.topology.pipeline(),
+             plan.topology.pipeline() == 1 ? "" : "s", plan.topology.pipeline(),
+             plan.topology.tensor(), plan.topology.data(), plan.profile.threads));
+  say(format("batch: {} sequences = {} microbatches of {}; {} FLOP per step", global_batch,
+             plan.batch.microbatches, plan.batch.sequences, count_text(plan.nominal_step_flops())));
+  say(plan.memory.text());
+}
+
+std::string split_report(const char* name, const data::SampleSource* source) {
+  const auto* samples = dynamic_cast<const data::IndexedSamples*>(source);
+  if (samples == nullptr) return "";
+  return format("{} {} tokens x {} epoch{}", name,
+                count_text(static_cast<double>(samples->index().tokens_per_epoch)),
+                samples->index().epochs, samples->index().epochs == 1 ? "" : "s");
+}
+
+// The data of a run.
+struct RunData {
+  std::optional<data::Batches> train;
+  std::optional<data::Batches> validation;
+  double unigram_entropy = 0;
+};
+
+RunData open_data(const train::TrainOptions& options, const model::RunPlan& plan,
+                  int64_t global_batch, const std::optional<text::Tokenizer>& tokenizer,
+                  ThreadPool& pool) {
+  if (options.data.data_path.size() != 1) {
+    fail_usage({.where = "--data-path",
+                .what = format("{} items", options.data.data_path.size()),
+                .rule = "this version reads one dataset",
+                .remedy = "give the prefix of one .bin and .idx"});
+  }
+  const Path prefix = options.data.data_path.front();
+  const data::RequestedSamples requested =
+      data::requested_samples({.train_iterations = options.batch.train_iters,
+                               .global_batch_size = global_batch,
+                               .eval_interval = options.logging.eval_interval,
+                               .eval_iterations = options.logging.eval_iters});
+  data::SplitSources sources =
+      data::open_sources({.data_path = prefix,
+                          .split = options.data.split,
+                          .seed = static_cast<uint32_t>(options.batch.seed),
+                          .sequence_length = plan.shape.length,
+                          .requested = {.train = requested.train, .valid = requested.valid}});
+  const int32_t eod = tokenizer ? tokenizer->end_of_text().value_or(-1) : -1;
+  const data::IndexedDataset dataset(prefix);
+  const data::DatasetReport report = data::report_dataset(dataset, eod, pool);
+  say(format("data: {}: {} documents, {} tokens; {}{}{}", prefix.string(), report.documents,
+             count_text(static_cast<double>(report.tokens)),
+             split_report("train", sources.train.get()), sources.valid ? ", " : "",
+             split_report("validation", sources.valid.get())));
+
+  RunData run;
+  const data::BatchRules rules = {.vocab_size = plan.shape.vocabulary, .eod = eod};
+  if (sources.valid) {
+    const auto parts = data::split_ranges(options.data.split, dataset.sequences());
+    run.unigram_entropy = data::unigram_entropy(dataset, parts[0], parts[1], plan.shape.vocabulary);
+    run.validation.emplace(std::move(sources.valid), rules);
+  }
+  run.train.emplace(std::move(sources.train), rules);
+  return run;
+}
+
+// Continues from --load when there is a checkpoint; fresh weights otherwise.
+void start(const train::TrainOptions& options, engine::Session& session, train::Trainer& trainer,
+           ThreadPool& pool) {
+  const auto& load = options.checkpoint.load;
+  if (load) {
+    checkpoint::CheckpointReader reader = checkpoint::CheckpointReader::open(*load);
+    train::TrainOptions saved;
+    config::OptionSet set("trireme train");
+    saved.declare(set);
+    set.read_saved(reader.manifest().run.options,
+                   (reader.folder() / checkpoint::kManifestFile).string(),
+                   config::OtherGroups::skip);
+    std::string differences;
+    for (const config::Difference& difference : config::differences(saved.model, options.model)) {
+      if (difference.name == "hidden-dropout" || difference.name == "attention-dropout") continue;
+      differences += format("{}--{} {} (here {})", differences.empty() ? "" : ", ", difference.name,
+                            difference.left, difference.right);
+    }
+    if (!differences.empty()) {
+      fail({.where = reader.folder().string(),
+            .what = "the checkpoint is of another model: " + differences,
+            .rule = "a run continues with the same model",
+            .remedy = "give the same options, or another --load"});
+    }
+    trainer.resume(train::load_checkpoint(session, reader));
+    say(format("continuing from {}: iteration {}, {} samples consumed", reader.folder().string(),
+               trainer.position().iteration, trainer.position().consumed_samples));
+    return;
+  }
+  train::initialise_weights(session, static_cast<uint32_t>(options.batch.seed), pool);
+}
+
+void say_result(const train::RunResult& result, const train::TrainOptions& options,
+                double unigram_entropy) {
+  if (result.curve.train.size() >= 10)
+    say("\n" + train::curve_text(result.curve, std::min(terminal_columns(), 100), 18));
+  if (result.seconds > 0) {
+    say(format("trained on {} tokens in {}, {} tokens/s",
+               count_text(static_cast<double>(result.tokens)), duration_text(result.seconds),
+               count_text(static_cast<double>(result.tokens) / result.seconds)));
+  }
+  if (result.validation_loss > 0) {
+    say(
+        format("held-out loss {:.3f} nats per token, perplexity {:.1f}; a model that only knows "
+               "how often each token occurs: "
+               "{:.3f} nats, perplexity {:.1f}",
+               result.validation_loss, std::exp(result.validation_loss), unigram_entropy,
+               std::exp(unigram_entropy)));
+  }
+  if (options.logging.loss_curve_file) {
+    write_file(*options.logging.loss_curve_file, train::curve_svg(result.curve));
+    say("loss curve: " + options.logging.loss_curve_file->string());
+  }
+}
+
+int run(const TrainCommandOptions& command, const config::OptionSet& set) {
+  const train::TrainOptions& options = command.run;
+  const parallel::Topology topology = train::topology(options.parallel, options.engine.ranks);
+  const std::optional<text::Tokenizer> tokenizer = load_tokenizer(options.tokenizer);
+  const int64_t vocabulary = vocabulary_of(options, tokenizer);
+  LocalRank rank(options.engine);
+  topology.require_world_size(1);
+
+  const bool validates = options.logging.eval_iters > 0;
+  model::RunPlan plan = model::plan_run({.shape = train::gpt_shape(options.model, vocabulary),
+                                         .batch = train::batch_shape(options.batch, topology),
+                                         .topology = topology,
+                                         .optimizer = train::optimizer_rules(options.optimizer),
+                                         .profile = rank.backend().profile,
+                                         .evaluate = validates});
+  const int64_t global_batch = plan.batch.sequences * plan.batch.microbatches * topology.data();
+  say_plan(plan, global_batch);
+  if (command.dry_run) {
+    say("schedule\n  " + schedule::print(*plan.schedule));
+    for (const model::PlacedProgram& chunk : plan.train)
+      say(program::print(chunk.program, chunk.slots));
+    return 0;
+  }
+
+  RunData data = open_data(options, plan, global_batch, tokenizer, rank.cpu.pool());
+  engine::Session session(std::move(plan), rank.backend(), rank.tensor_group);
+  train::Trainer trainer(
+      session, *data.train,
+      train::learning_rate(options.optimizer, options.batch.train_iters, global_batch),
+      static_cast<uint32_t>(options.batch.seed));
+  start(options, session, trainer, rank.cpu.pool());
+
+  const double peak = ops::cpu::measured_fma_rate(rank.cpu.pool(), 0.3);
+  say(format("peak: {:.0f} GFLOP/s, the FMA rate of {} threads measured now; MFU counts against it",
+             peak / 1e9, rank.cpu.pool().threads()));
+  train::Run training = {.options = options,
+                         .session = session,
+                         .trainer = trainer,
+                         .validation = data.validation ? &*data.validation : nullptr,
+                         .rates = {.train_iterations = options.batch.train_iters,
+                                   .global_batch = global_batch,
+                                   .step_flops = session.plan().nominal_step_flops(),
+                                   .peak_flops = peak},
+                         .unigram_entropy = data.unigram_entropy};
+  if (options.checkpoint.save) {
+    make_folder(*options.checkpoint.save);  // refused now rather than after hours
+    training.save = [&, toml = config::save_toml(set.views())] {
+      train::save_checkpoint(session, trainer.position(), static_cast<uint32_t>(options.batch.seed),
+                             toml, *options.checkpoint.save);
+    };
+  }
+  train::RunResult result = train::run_loop(training);
+  result.curve.title = format("{} parameters, {}",
+                              count_text(static_cast<double>(session.plan().table.parameters())),
+                              Path(options.data.data_path.front()).filename().string());
+  say_result(result, options, data.unigram_entropy);
+  return 0;
+}
+
+}  // namespace
+
+Command train_command() {
+  return make_command<TrainCommandOptions>(
+      {.name = "train",
+       .summary = "train a GPT on a dataset",
+       .about = "Trains a GPT on token files that `trireme preprocess` made. Prints the plan "
+                "(model, memory, schedule), then "
+                "Megatron-LM's log lines, validations and saves at their intervals. With --load "
+                "the run continues where the "
+                "checkpoint stands, bit for bit.",
+       .examples =
+           "trireme train --config examples/quickstart.toml --data-path corpus_text_document "
+           "--vocab-file vocab.json --merge-file merges.txt --train-iters 500 --save checkpoints\n"
+           "trireme train --config examples/quickstart.toml --vocab-size 50257 --train-iters 1 "
+           "--dry-run"},
+      declare, run);
+}
+
+}  // namespace trireme::app
