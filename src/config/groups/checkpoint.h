@@ -1,0 +1,21 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+
+#include "config/group.h"
+
+namespace trireme::config {
+
+/// Where a run is saved and continued from.
+struct CheckpointOptions {
+  std::optional<Path> save = {};
+  std::optional<Path> load = {};
+  std::optional<int64_t> save_interval = {};  ///< iterations; only at the end when not set
+
+  bool operator==(const CheckpointOptions&) const = default;
+  static const Group& group();
+  /// An interval needs a folder.
+  [[nodiscard]] std::optional<Conflict> validate() const;
+};
+
+}  // namespace trireme::config

@@ -1,0 +1,14 @@
+#pragma once
+#include "config/group.h"
+
+namespace trireme::config {
+
+/// Encoding and decoding of files on the command line.
+struct TokenizerCodeOptions {
+  Words input = {};  ///< empty or "-": standard input
+
+  bool operator==(const TokenizerCodeOptions&) const = default;
+  static const Group& group();
+};
+
+}  // namespace trireme::config
