@@ -38,18 +38,18 @@ struct Range {
   /// As in ">= 1", "in [0, 1)"; empty when everything is allowed.
   [[nodiscard]] std::string text() const;
 };
-[[nodiscard]] inline Range at_least(double low) {
+[[nodiscard]] constexpr Range at_least(double low) {
   return {.low = low};
 }
-[[nodiscard]] inline Range above(double low) {
+[[nodiscard]] constexpr Range above(double low) {
   return {.low = low, .low_open = true};
 }
 /// Both bounds are allowed.
-[[nodiscard]] inline Range between(double low, double high) {
+[[nodiscard]] constexpr Range between(double low, double high) {
   return {.low = low, .high = high};
 }
 /// low is allowed, high is not.
-[[nodiscard]] inline Range from_to_below(double low, double high) {
+[[nodiscard]] constexpr Range from_to_below(double low, double high) {
   return {.low = low, .high = high, .high_open = true};
 }
 

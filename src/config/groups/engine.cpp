@@ -1,0 +1,23 @@
+#include "config/groups/engine.h"
+
+namespace trireme::config {
+
+const Group& EngineOptions::group() {
+  using O = EngineOptions;
+  static const Group table = {
+      "Engine",
+      "what the ranks run on",
+      {
+          field(
+              &O::ranks,
+              {.name = "ranks", .help = "ranks as threads of this process", .range = at_least(1)}),
+          field(&O::threads_per_rank,
+                {.name = "threads-per-rank",
+                 .help = "compute threads of a rank; 0: the cores that this process may use, over "
+                         "its ranks; changes no result",
+                 .range = at_least(0)}),
+      }};
+  return table;
+}
+
+}  // namespace trireme::config

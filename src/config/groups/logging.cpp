@@ -1,0 +1,34 @@
+#include "config/groups/logging.h"
+
+namespace trireme::config {
+
+const Group& LoggingOptions::group() {
+  using O = LoggingOptions;
+  static const Group table = {
+      "Logging and validation",
+      "what is reported, and how often",
+      {
+          field(&O::log_interval, {.name = "log-interval",
+                                   .help = "between two log lines",
+                                   .unit = "iterations",
+                                   .range = at_least(1)}),
+          field(&O::eval_interval, {.name = "eval-interval",
+                                    .help = "between two validations",
+                                    .unit = "iterations",
+                                    .range = at_least(1)}),
+          field(&O::eval_iters, {.name = "eval-iters",
+                                 .help = "length of a validation; 0 for none",
+                                 .unit = "global batches",
+                                 .range = at_least(0)}),
+          field(&O::metrics_file, {.name = "metrics-file",
+                                   .help = "file that gets one line of JSON per log line and "
+                                           "validation",
+                                   .otherwise = "none"}),
+          field(&O::progress, {.name = "progress",
+                               .help = "display of a running step: auto is live on a terminal",
+                               .words = {"auto", "none"}}),
+      }};
+  return table;
+}
+
+}  // namespace trireme::config

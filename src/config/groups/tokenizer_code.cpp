@@ -1,0 +1,18 @@
+#include "config/groups/tokenizer_code.h"
+
+namespace trireme::config {
+
+const Group& TokenizerCodeOptions::group() {
+  using O = TokenizerCodeOptions;
+  static const Group table = {"Encoding and decoding",
+                              "files through a tokenizer to standard output",
+                              {
+                                  field(&O::input, {.name = "input",
+                                                    .help = "files to read; - is standard input",
+                                                    .otherwise = "standard input",
+                                                    .positional = true}),
+                              }};
+  return table;
+}
+
+}  // namespace trireme::config

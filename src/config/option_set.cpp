@@ -1,0 +1,132 @@
+#include "config/option_set.h"
+
+#include <algorithm>
+
+#include "config/command_line.h"
+#include "config/help.h"
+#include "config/run_file.h"
+#include "core/format.h"
+
+namespace trireme::config {
+
+OptionSet::OptionSet(std::string command) : command_(std::move(command)) {
+  add(common_);
+}
+
+void OptionSet::bind(const Group& group, void* options, Rules rules) {
+  groups_.push_back({&group, options});
+  if (rules) rules_.push_back(std::move(rules));
+  for (const Field& field : group.fields) {
+    const Bound& added = bound_.emplace_back(Bound{field, options, std::nullopt});
+    known_.add(added.field);
+    if (field.positional) {
+      TRIREME_ASSERT(positional_ == nullptr && field.kind == Kind::list,
+                     "a subcommand has at most one positional field, and it is a list");
+      positional_ = &added.field;
+    }
+  }
+}
+
+OptionSet::Bound& OptionSet::bound(std::string_view name) {
+  const auto it = std::find_if(bound_.begin(), bound_.end(),
+                               [&](const Bound& b) { return b.field.name == name; });
+  TRIREME_ASSERT(it != bound_.end(), "the option is one of the subcommand's");
+  return *it;
+}
+
+const OptionSet::Bound& OptionSet::bound(std::string_view name) const {
+  return const_cast<OptionSet*>(this)->bound(name);
+}
+
+void OptionSet::require(std::string_view name, bool required) {
+  bound(name).field.required = required;
+}
+
+void OptionSet::apply(const std::vector<Said>& said) {
+  for (const auto& [field, value, source] : said) {
+    Bound& target = bound(field->name);
+    target.field.set(target.options, value);
+    target.source = source;
+  }
+}
+
+void OptionSet::read(std::span<const std::string> arguments) {
+  if (asks_for_help(arguments)) {
+    common_.help = true;
+    return;
+  }
+  const std::vector<Said> flags = said_on_command_line(arguments, known_, positional_);
+  apply(flags);
+  if (common_.config) {
+    const std::string file = common_.config->string();
+    apply(said_in_run_file(read_file(file), file, known_));
+    apply(flags);
+  }
+  finish();
+}
+
+void OptionSet::read_saved(std::string_view toml, const std::string& file) {
+  apply(said_in_run_file(toml, file, known_));
+  finish();
+}
+
+void OptionSet::finish() const {
+  Words missing;
+  for (const auto& [field, options, source] : bound_) {
+    if (field.required && !source) missing.push_back("--" + field.name);
+  }
+  if (!missing.empty()) {
+    const bool one = missing.size() == 1;
+    fail_usage({.where = command_,
+                .what = format("{} {} missing", fmt::join(missing, ", "), one ? "is" : "are"),
+                .rule = format("{} no default", one ? "it has" : "they have"),
+                .remedy = format("give {} on the command line or in a file for --config",
+                                 one ? "it" : "them")});
+  }
+  for (const Rules& rules : rules_) {
+    if (const auto conflict = rules()) refuse(*conflict);
+  }
+}
+
+std::optional<Source> OptionSet::source_of(std::string_view name) const {
+  return bound(name).source;
+}
+
+void OptionSet::refuse(const Conflict& conflict) const {
+  Words places;
+  for (const std::string& name : conflict.names) {
+    const auto source = source_of(name);
+    if (!source) continue;
+    const std::string place = source->text();
+    if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
+  }
+  config::refuse(conflict, places.empty() ? command_ : format("{}", fmt::join(places, " and ")));
+}
+
+std::vector<GroupView> OptionSet::views() const {
+  return {groups_.begin() + 1, groups_.end()};
+}
+
+std::string OptionSet::help(const std::string& about, const std::string& examples,
+                            int columns) const {
+  std::string usage = format("usage: {} [options]", command_);
+  if (positional_ != nullptr) {
+    const std::string name = metavar(*positional_);
+    usage += positional_->required ? format(" {}...", name) : format(" [{}...]", name);
+  }
+  std::string text = usage + "\n\n" + wrapped(about, columns, 0);
+  // The common group last: what is particular comes first.
+  auto order = groups_;
+  std::rotate(order.begin(), order.begin() + 1, order.end());
+  for (const GroupView& view : order) {
+    std::vector<const Field*> fields;
+    for (const auto& [field, options, source] : bound_) {
+      if (options == view.options) fields.push_back(&field);
+    }
+    text += format("\n{}\n{}", view.group->title, help_of(fields, columns));
+  }
+  if (!examples.empty()) text += "\nExamples\n" + indented(examples, 2);
+  return text;
+}
+
+}  // namespace trireme::config

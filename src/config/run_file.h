@@ -1,0 +1,31 @@
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/field_index.h"
+#include "config/group.h"
+
+namespace trireme::config {
+
+/// Version of the saved run, in its first line as `run-format`. Files written by hand may leave the
+/// line out.
+inline constexpr int64_t kRunFormat = 1;
+
+/// Reads a run file: TOML without tables, one line per option, names as on the command line (`-` or
+/// `_`). `file` is its name in messages. In the order of the lines.
+/// Usage errors with file and line: not TOML, unknown name, an option twice, wrong type, value not
+/// allowed, an option that belongs to the command line only, another run-format.
+[[nodiscard]] std::vector<Said> said_in_run_file(std::string_view toml, const std::string& file,
+                                                 const FieldIndex& known);
+
+/// The options as a run file that can be read again: every saved field with its value, the defaults
+/// too, so that it means the same when a default changes. Optionals without value are left out.
+[[nodiscard]] std::string save_toml(std::span<const GroupView> groups);
+
+/// The options as one JSON object: numbers, strings, lists, true and false, null for what is not
+/// set. Names with `_`, as programs like them. Ends with a newline.
+[[nodiscard]] std::string json_text(std::span<const GroupView> groups);
+
+}  // namespace trireme::config
