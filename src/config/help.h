@@ -8,7 +8,8 @@
 
 namespace trireme::config {
 
-/// What stands for the value in help: "N", "X", "TEXT", "PATH", "A|B", "WORD", "FILE"; empty for a flag.
+/// What stands for the value in help: "N", "X", "TEXT", "PATH", "A|B", "WORD", "FILE"; empty for a
+/// flag.
 [[nodiscard]] std::string metavar(const Field& field);
 
 /// Help lines of some fields: the option on the left, help with unit, range and default on the

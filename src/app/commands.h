@@ -1,0 +1,14 @@
+#pragma once
+#include <vector>
+
+#include "app/command.h"
+
+namespace trireme::app {
+
+/// Every subcommand, in the order of the overview. A new one is a file of its own, which defines a
+/// function like these, and its line in commands.cpp.
+[[nodiscard]] std::vector<Command> all_commands();
+
+Command options_command();
+
+}  // namespace trireme::app

@@ -1,0 +1,372 @@
+// Properties that hold for every group, and the rules of each.
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+#include "config/command_line.h"
+#include "config/groups/all.h"
+#include "config/groups/batch.h"
+#include "config/groups/checkpoint.h"
+#include "config/groups/common.h"
+#include "config/groups/data.h"
+#include "config/groups/engine.h"
+#include "config/groups/generate.h"
+#include "config/groups/logging.h"
+#include "config/groups/model.h"
+#include "config/groups/optimizer.h"
+#include "config/groups/parallel.h"
+#include "config/groups/preprocess.h"
+#include "config/groups/tokenizer.h"
+#include "config/groups/tokenizer_code.h"
+#include "config/groups/tokenizer_train.h"
+#include "config/option_set.h"
+#include "config/run_file.h"
+#include "config/testing.h"
+
+namespace trireme::config {
+namespace {
+
+using testing::contains;
+using testing::failure_of;
+
+template <class T>
+class EveryGroup : public ::testing::Test {};
+using Groups =
+    ::testing::Types<CommonOptions, ModelOptions, BatchOptions, OptimizerOptions, ParallelOptions,
+                     EngineOptions, DataOptions, TokenizerOptions, CheckpointOptions,
+                     LoggingOptions, GenerateOptions, PreprocessOptions, TokenizerTrainOptions,
+                     TokenizerCodeOptions, testing::Sample>;
+TYPED_TEST_SUITE(EveryGroup, Groups);
+
+// Text with everything that a file format could trip over.
+std::string random_text(std::mt19937_64& random) {
+  static const Words kPieces = {"a",
+                                "Z",
+                                "0",
+                                " ",
+                                "\"",
+                                "'",
+                                "\\",
+                                "\n",
+                                "\t",
+                                "#",
+                                "=",
+                                "[",
+                                "\xC3\xA9",
+                                "\xE2\x82\xAC",
+                                "\xF0\x9F\x98\x80",
+                                "\r",
+                                "\x7F",
+                                "\x01",
+                                "\"\"\"",
+                                "-"};
+  std::string text = "x";
+  for (uint64_t n = random() % 8; n > 0; --n) text += kPieces[random() % kPieces.size()];
+  return text;
+}
+
+Value random_value(const Field& field, std::mt19937_64& random) {
+  if (field.optional && random() % 3 == 0) return {};
+  const double low = field.range.low.value_or(-1e6);
+  const double high = field.range.high.value_or(low + 1e9);
+  switch (field.kind) {
+    case Kind::flag:
+      return random() % 2 == 0;
+    case Kind::integer:
+      return static_cast<int64_t>(low) +
+             static_cast<int64_t>(random() % (static_cast<uint64_t>(high - low) + 1));
+    case Kind::real: {
+      std::uniform_real_distribution<double> between_bounds(std::nextafter(low, high), high);
+      return between_bounds(random);
+    }
+    case Kind::word:
+      return field.words[random() % field.words.size()];
+    case Kind::list: {
+      Words words;
+      for (uint64_t n = random() % 4; n > 0; --n) words.push_back(random_text(random));
+      return words;
+    }
+    case Kind::text:
+    case Kind::path:
+      return random_text(random);
+  }
+  return {};
+}
+
+TYPED_TEST(EveryGroup, HasFieldsWithNameHelpAndAllowedDefault) {
+  for (const Field& field : TypeParam::group().fields) {
+    EXPECT_EQ(field.name, normalised(field.name));
+    EXPECT_FALSE(field.help.empty()) << field.name;
+    EXPECT_NE(field.help.back(), '.') << field.name;
+    EXPECT_FALSE(field.default_text().empty()) << field.name << " says what holds when not set";
+    if (field.required || std::holds_alternative<std::monostate>(field.initial)) {
+      continue;
+    }
+    EXPECT_EQ(failure_of([&] { (void)field.from_typed(field.initial, {"defaults", 0}); }), "");
+  }
+}
+
+TYPED_TEST(EveryGroup, SavedAndReadIsEqual) {
+  std::mt19937_64 random(1234);
+  FieldIndex known;
+  for (const Field& field : TypeParam::group().fields) known.add(field);
+  for (int round = 0; round < 200; ++round) {
+    TypeParam original;
+    for (const Field& field : TypeParam::group().fields) {
+      if (field.saved) field.set(&original, random_value(field, random));
+    }
+    const std::vector<GroupView> views = {view(original)};
+    const std::string toml = save_toml(views);
+    TypeParam copy;
+    // The saved file leaves out what is not set: start from a struct where that shows.
+    for (const Field& field : TypeParam::group().fields) {
+      if (field.optional) field.set(&copy, {});
+    }
+    for (const auto& [field, value, source] : said_in_run_file(toml, "saved", known)) {
+      field->set(&copy, value);
+    }
+    ASSERT_EQ(copy, original) << toml;
+    ASSERT_TRUE(differences(copy, original).empty());
+  }
+}
+
+TYPED_TEST(EveryGroup, FlagsOnTheCommandLineSayTheSameAsTheFile) {
+  std::mt19937_64 random(99);
+  for (int round = 0; round < 50; ++round) {
+    TypeParam original;
+    Words arguments;
+    for (const Field& field : TypeParam::group().fields) {
+      const Value value = random_value(field, random);
+      const auto* list = std::get_if<Words>(&value);
+      const bool empty =
+          std::holds_alternative<std::monostate>(value) || (list != nullptr && list->empty());
+      if (!field.saved || empty) continue;
+      field.set(&original, value);
+      if (list != nullptr) {
+        arguments.push_back("--" + field.name);
+        arguments.insert(arguments.end(), list->begin(), list->end());
+      } else if (const auto* flag = std::get_if<bool>(&value)) {
+        arguments.push_back((*flag ? "--" : "--no-") + field.name);
+      } else {
+        arguments.push_back("--" + field.name);
+        arguments.push_back(text_of(value));
+      }
+    }
+    TypeParam copy;
+    FieldIndex known;
+    for (const Field& field : TypeParam::group().fields) known.add(field);
+    for (const auto& [field, value, source] : said_on_command_line(arguments, known, nullptr)) {
+      field->set(&copy, value);
+    }
+    ASSERT_EQ(copy, original);
+  }
+}
+
+TEST(AllGroups, AreThoseTestedHere) {
+  const std::set<const Group*> tested = {
+      &CommonOptions::group(),         &ModelOptions::group(),        &BatchOptions::group(),
+      &OptimizerOptions::group(),      &ParallelOptions::group(),     &EngineOptions::group(),
+      &DataOptions::group(),           &TokenizerOptions::group(),    &CheckpointOptions::group(),
+      &LoggingOptions::group(),        &GenerateOptions::group(),     &PreprocessOptions::group(),
+      &TokenizerTrainOptions::group(), &TokenizerCodeOptions::group()};
+  const auto all = all_groups();
+  EXPECT_EQ(tested, std::set<const Group*>(all.begin(), all.end()));
+  EXPECT_EQ(all.size(), tested.size());
+}
+
+/// The groups of the trainer together, as its subcommand adds them.
+struct Trainer {
+  ModelOptions model;
+  BatchOptions batch;
+  OptimizerOptions optimizer;
+  ParallelOptions parallel;
+  EngineOptions engine;
+  DataOptions data;
+  TokenizerOptions tokenizer;
+  CheckpointOptions checkpoint;
+  LoggingOptions logging;
+  OptionSet options{"trireme train"};
+
+  Trainer() {
+    options.add(model);
+    options.add(batch);
+    options.add(optimizer);
+    options.add(parallel);
+    options.add(engine);
+    options.add(data);
+    options.add(tokenizer);
+    options.add(checkpoint);
+    options.add(logging);
+  }
+};
+
+const Words kSmall = {
+    "--num-layers", "2",   "--hidden-size",      "64", "--num-attention-heads", "4",
+    "--seq-length", "32",  "--micro-batch-size", "2",  "--train-iters",         "10",
+    "--lr",         "1e-3"};
+
+std::string trainer_refusal(const Words& more) {
+  Words arguments = kSmall;
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return failure_of([&] {
+    Trainer trainer;
+    trainer.options.read(arguments);
+  });
+}
+
+TEST(Trainer, ReadsAPastedLaunchLine) {
+  Trainer trainer;
+  trainer.options.read(Words{"--num-layers",
+                             "96",
+                             "--hidden-size",
+                             "12288",
+                             "--num-attention-heads",
+                             "96",
+                             "--seq-length",
+                             "2048",
+                             "--max-position-embeddings",
+                             "2048",
+                             "--micro-batch-size",
+                             "1",
+                             "--global-batch-size",
+                             "1536",
+                             "--train-iters",
+                             "500000",
+                             "--lr",
+                             "6e-5",
+                             "--min-lr",
+                             "6e-6",
+                             "--lr-decay-style",
+                             "cosine",
+                             "--lr-warmup-fraction",
+                             ".001",
+                             "--lr-decay-iters",
+                             "430000",
+                             "--weight-decay",
+                             "0.1",
+                             "--adam-beta1",
+                             "0.9",
+                             "--adam-beta2",
+                             "0.95",
+                             "--init-method-std",
+                             "0.006",
+                             "--clip-grad",
+                             "1.0",
+                             "--tensor-model-parallel-size",
+                             "8",
+                             "--pipeline-model-parallel-size",
+                             "16",
+                             "--data-path",
+                             "0.3",
+                             "a",
+                             "0.7",
+                             "b",
+                             "--vocab-file",
+                             "vocab.json",
+                             "--merge-file",
+                             "merges.txt",
+                             "--split",
+                             "949,50,1",
+                             "--log-interval",
+                             "100",
+                             "--save-interval",
+                             "10000",
+                             "--eval-interval",
+                             "1000",
+                             "--eval-iters",
+                             "10",
+                             "--save",
+                             "CK",
+                             "--load",
+                             "CK"});
+  EXPECT_EQ(trainer.model.hidden_size, 12288);
+  EXPECT_EQ(trainer.model.ffn(), 4 * 12288);
+  EXPECT_EQ(trainer.optimizer.lr, 6e-5);
+  EXPECT_EQ(trainer.optimizer.lr_decay_style, LrDecayStyle::cosine);
+  EXPECT_EQ(trainer.parallel.tensor_model_parallel_size, 8);
+  EXPECT_EQ(trainer.data.data_path, (Words{"0.3", "a", "0.7", "b"}));
+  EXPECT_EQ(trainer.checkpoint.save, "CK");
+
+  Trainer again;
+  again.options.read_saved(save_toml(trainer.options.views()), "saved");
+  EXPECT_EQ(again.model, trainer.model);
+  EXPECT_EQ(again.batch, trainer.batch);
+  EXPECT_EQ(again.optimizer, trainer.optimizer);
+  EXPECT_EQ(again.parallel, trainer.parallel);
+  EXPECT_EQ(again.engine, trainer.engine);
+  EXPECT_EQ(again.data, trainer.data);
+  EXPECT_EQ(again.tokenizer, trainer.tokenizer);
+  EXPECT_EQ(again.checkpoint, trainer.checkpoint);
+  EXPECT_EQ(again.logging, trainer.logging);
+}
+
+TEST(Trainer, HasMegatronsDefaults) {
+  EXPECT_EQ(trainer_refusal({}), "");
+  Trainer trainer;
+  trainer.options.read(kSmall);
+  EXPECT_EQ(trainer.model.hidden_dropout, 0.1);
+  EXPECT_EQ(trainer.model.positions(), 32);
+  EXPECT_EQ(trainer.model.make_vocab_size_divisible_by, 128);
+  EXPECT_EQ(trainer.batch.seed, 1234);
+  EXPECT_EQ(trainer.optimizer.weight_decay, 0.01);
+  EXPECT_EQ(trainer.optimizer.adam_beta2, 0.999);
+  EXPECT_EQ(trainer.optimizer.lr_decay_style, LrDecayStyle::linear);
+  EXPECT_EQ(trainer.data.split, "969, 30, 1");
+  EXPECT_EQ(trainer.logging.eval_iters, 100);
+}
+
+TEST(Trainer, RefusesOptionsThatDoNotGoTogether) {
+  const std::vector<std::pair<Words, std::string>> cases = {
+      {{"--max-position-embeddings", "16"}, "max-position-embeddings 16 is below seq-length 32"},
+      {{"--global-batch-size", "5"}, "use global-batch-size 4 or 6"},
+      {{"--global-batch-size", "1"}, "use global-batch-size 2"},
+      {{"--min-lr", "0.1"}, "min-lr 0.1 is above lr 0.001"},
+      {{"--lr-warmup-init", "0.1"}, "lr-warmup-init 0.1 is above lr 0.001"},
+      {{"--lr-warmup-iters", "3", "--lr-warmup-fraction", "0.1"}, "are both given"},
+      {{"--lr-warmup-iters", "5", "--lr-decay-iters", "5"}, "is not below lr-decay-iters 5"},
+      {{"--vocab-file", "v"}, "vocab-file without merge-file"},
+      {{"--merge-file", "m"}, "merge-file without vocab-file"},
+      {{"--save-interval", "5"}, "save-interval without save"},
+  };
+  for (const auto& [more, part] : cases) {
+    const std::string refusal = trainer_refusal(more);
+    EXPECT_TRUE(contains(refusal, "2: command line: ")) << refusal;
+    EXPECT_TRUE(contains(refusal, part)) << refusal;
+  }
+}
+
+TEST(Model, RefusesHeadsThatDoNotDivideTheHiddenSize) {
+  ModelOptions model = {
+      .num_layers = 1, .hidden_size = 100, .num_attention_heads = 12, .seq_length = 8};
+  EXPECT_EQ(failure_of([&] { check(model, "model"); }),
+            "2: model: hidden-size 100 is not a multiple of num-attention-heads 12; each head "
+            "takes an equal part; use hidden-size 96 or 108");
+  model.hidden_size = 5;
+  EXPECT_TRUE(contains(failure_of([&] { check(model, "model"); }), "use hidden-size 12"));
+}
+
+TEST(Batch, RefusesMoreSequencesThanRandomNumbersCount) {
+  BatchOptions batch = {.micro_batch_size = 1024, .train_iters = int64_t{1} << 30};
+  EXPECT_EQ(batch.validate(), std::nullopt);
+  batch.train_iters += 1;
+  EXPECT_EQ(batch.validate()->remedy, "use train-iters 1073741824 or less");
+}
+
+TEST(Generate, RefusesSamplingLimitsForGreedyDecoding) {
+  GenerateOptions generate = {.load = "x", .temperature = 0};
+  EXPECT_EQ(generate.validate(), std::nullopt);
+  generate.top_p = 0.9;
+  EXPECT_EQ(generate.validate()->what, "top-p with temperature 0");
+}
+
+TEST(TokenizerTrain, RefusesAVocabularyThatIsTooSmallForItsFixedPart) {
+  TokenizerTrainOptions train = {.vocab_size = 257};
+  EXPECT_EQ(train.validate(), std::nullopt);
+  train.special_tokens = {"<a>", "<b>"};
+  EXPECT_EQ(train.validate()->remedy, "use vocab-size 258 or more");
+}
+
+}  // namespace
+}  // namespace trireme::config
