@@ -302,6 +302,22 @@ TEST(Trainer, ReadsAPastedLaunchLine) {
   EXPECT_EQ(again.logging, trainer.logging);
 }
 
+TEST(Trainer, SavedRunGivesAPartOfItsGroupsToAnother) {
+  Trainer trainer;
+  trainer.options.read(kSmall);
+  const std::string saved = save_toml(trainer.options.views());
+  ModelOptions model;
+  OptionSet options("trireme generate");
+  options.add(model);
+  options.read_saved(saved, "saved", OtherGroups::skip);
+  EXPECT_EQ(model, trainer.model);
+  EXPECT_TRUE(contains(failure_of([&] { options.read_saved(saved, "saved"); }),
+                       "there is no option micro-batch-size"));
+  EXPECT_TRUE(contains(
+      failure_of([&] { options.read_saved(saved + "lrr = 1\n", "saved", OtherGroups::skip); }),
+      "there is no option lrr"));
+}
+
 TEST(Trainer, HasMegatronsDefaults) {
   EXPECT_EQ(trainer_refusal({}), "");
   Trainer trainer;

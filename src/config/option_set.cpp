@@ -1,8 +1,10 @@
 #include "config/option_set.h"
 
 #include <algorithm>
+#include <set>
 
 #include "config/command_line.h"
+#include "config/groups/all.h"
 #include "config/help.h"
 #include "config/run_file.h"
 #include "core/format.h"
@@ -65,8 +67,14 @@ void OptionSet::read(std::span<const std::string> arguments) {
   finish();
 }
 
-void OptionSet::read_saved(std::string_view toml, const std::string& file) {
-  apply(said_in_run_file(toml, file, known_));
+void OptionSet::read_saved(std::string_view toml, const std::string& file, OtherGroups others) {
+  std::set<std::string> skipped;
+  if (others == OtherGroups::skip) {
+    for (const Group* group : all_groups()) {
+      for (const Field& field : group->fields) skipped.insert(field.name);
+    }
+  }
+  apply(said_in_run_file(toml, file, known_, skipped));
   finish();
 }
 

@@ -13,6 +13,9 @@
 
 namespace trireme::config {
 
+/// What happens to options of groups that a set does not have (all_groups()).
+enum class OtherGroups { refuse, skip };
+
 /// The options of one subcommand: groups bound to structs that read() fills.
 ///
 ///   ModelOptions model;
@@ -45,8 +48,10 @@ class OptionSet {
   /// errors, except a run file that cannot be read. Does nothing more when help is asked for.
   void read(std::span<const std::string> arguments);
 
-  /// The same from a saved run alone; `file` is its name in messages.
-  void read_saved(std::string_view toml, const std::string& file);
+  /// The same from a saved run alone; `file` is its name in messages. Skipping other groups serves
+  /// those who need a part of it, as the model's options from a trainer's checkpoint.
+  void read_saved(std::string_view toml, const std::string& file,
+                  OtherGroups others = OtherGroups::refuse);
 
   [[nodiscard]] bool help_wanted() const { return common_.help; }
 

@@ -67,7 +67,7 @@ void check_format(const Value& value, const Source& source) {
 }  // namespace
 
 std::vector<Said> said_in_run_file(std::string_view toml, const std::string& file,
-                                   const FieldIndex& known) {
+                                   const FieldIndex& known, const std::set<std::string>& skipped) {
   const toml::parse_result parsed = toml::parse(toml, file);
   if (!parsed) {
     const toml::parse_error& error = parsed.error();
@@ -91,6 +91,7 @@ std::vector<Said> said_in_run_file(std::string_view toml, const std::string& fil
       continue;
     }
     const Field* field = known.find(name);
+    if (field == nullptr && skipped.count(normalised(name)) > 0) continue;
     if (field == nullptr && node->is_table()) (void)value_of(name, *node, source);
     if (field == nullptr) known.unknown(name, source);
     if (!field->saved) {

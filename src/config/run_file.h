@@ -1,4 +1,5 @@
 #pragma once
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,11 +15,13 @@ namespace trireme::config {
 inline constexpr int64_t kRunFormat = 1;
 
 /// Reads a run file: TOML without tables, one line per option, names as on the command line (`-` or
-/// `_`). `file` is its name in messages. In the order of the lines.
-/// Usage errors with file and line: not TOML, unknown name, an option twice, wrong type, value not
-/// allowed, an option that belongs to the command line only, another run-format.
+/// `_`). `file` is its name in messages. In the order of the lines. Lines whose name is in
+/// `skipped` and not known are passed over. Usage errors with file and line: not TOML, unknown
+/// name, an option twice, wrong type, value not allowed, an option that belongs to the command line
+/// only, another run-format.
 [[nodiscard]] std::vector<Said> said_in_run_file(std::string_view toml, const std::string& file,
-                                                 const FieldIndex& known);
+                                                 const FieldIndex& known,
+                                                 const std::set<std::string>& skipped = {});
 
 /// The options as a run file that can be read again: every saved field with its value, the defaults
 /// too, so that it means the same when a default changes. Optionals without value are left out.
