@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "core/error.h"
 #include "core/log.h"
 #include "core/shape.h"
@@ -34,6 +36,8 @@ TEST(Shape, MultipliesAndPrints) {
   EXPECT_EQ(Shape{}.elements(), 1);
   EXPECT_EQ((Shape{2304, 768}).text(), "[2304, 768]");
   EXPECT_NE((Shape{6}), (Shape{2, 3}));
+  const std::vector<int64_t> extents = {2, 3};
+  EXPECT_EQ(Shape(extents), (Shape{2, 3}));
 }
 
 TEST(TextTable, AlignsColumnsByCodePoints) {

@@ -19,15 +19,6 @@ namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 20;
 
-[[noreturn]] void fail_path(const char* verb, const Path& path, int error_number) {
-  const char* remedy = error_number == ENOSPC   ? "free some space or choose another folder"
-                       : error_number == EACCES ? "check the permissions"
-                                                : "";
-  fail({.where = path.string(),
-        .what = format("cannot {}: {}", verb, errno_text(error_number)),
-        .remedy = remedy});
-}
-
 class Descriptor {
  public:
   Descriptor(const Path& path, int flags) : value_(::open(path.c_str(), flags | O_CLOEXEC)) {}
@@ -51,6 +42,15 @@ size_t regular_file_size(const Descriptor& file, const Path& path) {
 }
 
 }  // namespace
+
+void fail_path(std::string_view verb, const Path& path, int error_number) {
+  const char* remedy = error_number == ENOSPC   ? "free some space or choose another folder"
+                       : error_number == EACCES ? "check the permissions"
+                                                : "";
+  fail({.where = path.string(),
+        .what = format("cannot {}: {}", verb, errno_text(error_number)),
+        .remedy = remedy});
+}
 
 std::string read_file(const Path& path) {
   InputFile file(path);

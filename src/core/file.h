@@ -11,6 +11,10 @@ namespace trireme {
 
 using Path = std::filesystem::path;
 
+/// Throws for a file call that failed: "path: cannot VERB: the system's words", with a remedy where
+/// there is one (full disk, permissions). error_number: errno.
+[[noreturn]] void fail_path(std::string_view verb, const Path& path, int error_number);
+
 /// The whole content of a file. Throws with the path and the system's own words.
 [[nodiscard]] std::string read_file(const Path& path);
 

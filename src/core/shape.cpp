@@ -6,7 +6,7 @@
 
 namespace trireme {
 
-Shape::Shape(std::initializer_list<int64_t> extents) : rank_(static_cast<int>(extents.size())) {
+Shape::Shape(std::span<const int64_t> extents) : rank_(static_cast<int>(extents.size())) {
   TRIREME_ASSERT(rank_ <= kMaxRank, "a shape has at most four dimensions");
   std::copy(extents.begin(), extents.end(), extents_.begin());
 }

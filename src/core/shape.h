@@ -2,6 +2,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 
 #include "core/error.h"
@@ -14,7 +15,9 @@ class Shape {
   static constexpr int kMaxRank = 4;
 
   Shape() = default;
-  Shape(std::initializer_list<int64_t> extents);
+  Shape(std::initializer_list<int64_t> extents)
+      : Shape(std::span<const int64_t>(extents.begin(), extents.size())) {}
+  explicit Shape(std::span<const int64_t> extents);
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int64_t operator[](int dimension) const {
