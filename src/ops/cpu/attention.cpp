@@ -126,7 +126,7 @@ struct RowRange {
         last(static_cast<int32_t>(queries.first + r)) {}
 
   [[nodiscard]] HWY_INLINE auto counts(int64_t key) const {
-    const auto index = hn::Iota(kIntegers, static_cast<int32_t>(key));
+    const auto index = hn::Add(lane_numbers(), hn::Set(kIntegers, static_cast<int32_t>(key)));
     const auto outside =
         hn::Or(hn::Lt(index, hn::Set(kIntegers, first)), hn::Gt(index, hn::Set(kIntegers, last)));
     return hn::RebindMask(kFloats, hn::Not(outside));

@@ -7,6 +7,8 @@
 #define TRIREME_OPS_CPU_DROPOUT_INL_H
 #endif
 
+#include <array>
+
 #include "core/random.h"
 #include "ops/cpu/vector_inl.h"
 #include "ops/kernel.h"
@@ -33,16 +35,10 @@ class Dropper {
   /// Bits of the elements 4 block .. 4 block + 2 kLanes - 1.
   HWY_INLINE void draw(int64_t block, WordVector& first, WordVector& second) const {
     // 64-bit lanes hold one block each, its numbers in their lower halves; what collects in the
-    // upper halves is never read. Even lanes take the first half of the blocks and odd lanes the
-    // second, so that interleaving puts the elements in order.
+    // upper halves is never read.
     constexpr Longs longs;
-    constexpr auto kBlocks = static_cast<uint64_t>(kLanes) / 2;
-    const LongVector lane = hn::Iota(longs, uint64_t{0});
-    const LongVector odd = hn::And(lane, hn::Set(longs, uint64_t{1}));
-    const LongVector offset = hn::Add(
-        hn::ShiftRight<1>(lane),
-        hn::IfThenElseZero(hn::Eq(odd, hn::Set(longs, uint64_t{1})), hn::Set(longs, kBlocks / 2)));
-    LongVector c0 = hn::Add(hn::Set(longs, static_cast<uint64_t>(block)), offset);
+    const LongVector offsets = hn::Load(longs, kBlockOffsets.data());
+    LongVector c0 = hn::Add(hn::Set(longs, static_cast<uint64_t>(block)), offsets);
     LongVector c1 = hn::ShiftRight<32>(c0);
     LongVector c2 =
         hn::Set(longs, uint64_t{stream_.layer | static_cast<uint32_t>(stream_.sample << 24)});
@@ -81,6 +77,15 @@ class Dropper {
  private:
   using Longs = hn::RepartitionToWide<Words>;
   using LongVector = hn::Vec<Longs>;
+
+  // Even lanes take the first half of the blocks and odd lanes the second, so that interleaving
+  // puts the elements in order.
+  static constexpr auto kBlocks = static_cast<size_t>(kLanes) / 2;
+  alignas(64) static constexpr std::array<uint64_t, kBlocks> kBlockOffsets = [] {
+    std::array<uint64_t, kBlocks> offsets = {};
+    for (size_t lane = 0; lane < kBlocks; ++lane) offsets[lane] = lane / 2 + lane % 2 * kBlocks / 2;
+    return offsets;
+  }();
 
   // 64-bit products of the lower halves.
   static HWY_INLINE LongVector times(LongVector a, uint32_t factor) {

@@ -7,6 +7,8 @@
 #define TRIREME_OPS_CPU_PANEL_INL_H
 #endif
 
+#include <hwy/cache_control.h>
+
 #include "ops/cpu/vector_inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -43,10 +45,7 @@ HWY_NOINLINE void multiply_block(LeftFactor a, const float* b, int64_t b_stride,
                                  bool accumulate, float* c, int64_t c_stride) {
   FloatVector sums[kRows][kVectors];
   for (int row = 0; row < kRows; ++row) {
-    for (int v = 0; v < kVectors; ++v) {
-      sums[row][v] =
-          accumulate ? hn::LoadU(kFloats, c + row * c_stride + v * kLanes) : hn::Zero(kFloats);
-    }
+    for (int v = 0; v < kVectors; ++v) sums[row][v] = hn::Zero(kFloats);
   }
   for (int64_t term = 0; term < terms; ++term) {
     FloatVector right[kVectors];
@@ -62,7 +61,9 @@ HWY_NOINLINE void multiply_block(LeftFactor a, const float* b, int64_t b_stride,
   }
   for (int row = 0; row < kRows; ++row) {
     for (int v = 0; v < kVectors; ++v) {
-      hn::StoreU(sums[row][v], kFloats, c + row * c_stride + v * kLanes);
+      float* at = c + row * c_stride + v * kLanes;
+      if (accumulate) sums[row][v] = hn::Add(hn::LoadU(kFloats, at), sums[row][v]);
+      hn::StoreU(sums[row][v], kFloats, at);
     }
   }
 }
@@ -99,11 +100,20 @@ HWY_INLINE void multiply(int64_t rows, int64_t columns, int64_t terms, LeftFacto
   function(a, b, b_stride, terms, accumulate, c, c_stride);
 }
 
+/// Rows of a head lie so far apart that the processor does not see the next one coming.
+HWY_INLINE void prefetch_row(const float* row, int64_t columns) {
+  for (int64_t i = 0; i < columns; i += 16) hwy::Prefetch(row + i);
+}
+constexpr int64_t kPrefetchRows = 8;
+
 /// to [rows, width] = from [rows, columns] times a factor, the rest of each row zero.
 HWY_INLINE void copy_rows(const float* from, int64_t from_stride, int64_t rows, int64_t columns,
                           float factor, float* to, int64_t width) {
   const FloatVector factor_v = hn::Set(kFloats, factor);
   for (int64_t row = 0; row < rows; ++row) {
+    if (row + kPrefetchRows < rows) {
+      prefetch_row(from + (row + kPrefetchRows) * from_stride, columns);
+    }
     over_row(columns, [&](auto lanes, int64_t i) HWY_ATTR {
       const FloatVector v = hn::Mul(lanes.load(from + row * from_stride + i), factor_v);
       hn::StoreU(v, kFloats, to + row * width + i);
@@ -123,6 +133,9 @@ HWY_INLINE void transpose_to_panels(const float* from, int64_t from_stride, int6
     float* panel = to + first * columns;
     for (int64_t j = 0; j < kPanelColumns; ++j) {
       const float* row = from + (first + j) * from_stride;
+      if (first + j + kPrefetchRows < rows) {
+        prefetch_row(row + kPrefetchRows * from_stride, columns);
+      }
       for (int64_t column = 0; column < columns; ++column) {
         panel[column * kPanelColumns + j] = first + j < rows ? row[column] : 0.0F;
       }

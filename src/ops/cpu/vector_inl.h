@@ -30,6 +30,14 @@ constexpr Words kWords;
 constexpr Integers kIntegers;
 constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(Floats()));
 
+// From a table: hn::Iota builds its vector lane by lane.
+alignas(64) constexpr int32_t kLaneNumbers[] = {0, 1, 2,  3,  4,  5,  6,  7,
+                                                8, 9, 10, 11, 12, 13, 14, 15};
+static_assert(kLanes <= 16);
+HWY_INLINE hn::Vec<Integers> lane_numbers() {
+  return hn::Load(kIntegers, kLaneNumbers);
+}
+
 // How a row's kernel reads and writes the vector at hand: a whole one, or the first `count` lanes
 // of the row's last. The same vector arithmetic serves both, so an element's bits do not depend on
 // where in a row it lies.
