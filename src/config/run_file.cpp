@@ -1,14 +1,10 @@
 #include "config/run_file.h"
 
-// The only place that sees toml++ (a heavy header).
-#define TOML_EXCEPTIONS 0
-#define TOML_ENABLE_FORMATTERS 0
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <optional>
 #include <tuple>
 
+#include "config/toml_library.h"
 #include "core/format.h"
 
 namespace trireme::config {

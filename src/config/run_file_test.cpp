@@ -52,6 +52,11 @@ TEST(RunFile, RefusesWhatIsNotToml) {
   EXPECT_TRUE(contains(refusal, "2: run.toml:2: ")) << refusal;
   EXPECT_TRUE(contains(refusal, "run files are written in TOML")) << refusal;
   EXPECT_TRUE(contains(refusal_of("count = 1\ncount = 2\n"), "run.toml:2: "));
+  for (const std::string toml :
+       {"[=]", "[&", "[", "[a", "=", "a", "a =", "a.= 1", "\"", "{}", "\xFF = 1", "a = \xC3\xA9",
+        "\xCC\xAA", "a = 1\xE2\x80\x80", "a = 1 \xC2\xA7", "a = [1,\xC2\xA7]"}) {
+    EXPECT_TRUE(contains(refusal_of(toml), "run files are written in TOML")) << toml;
+  }
 }
 
 TEST(RunFile, RefusesUnknownNamesAndNamesTheNearest) {
