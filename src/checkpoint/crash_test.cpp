@@ -133,6 +133,56 @@ TEST_P(Interrupted, SaveLeavesTheOldOrTheNewCheckpointAtEveryCall) {
   EXPECT_GT(news, 10);  // stopped behind the renaming, at least
 }
 
+TEST_P(Interrupted, SaveAfterAKilledOneLosesNothingEitherWhenThePowerGoes) {
+  const int calls = calls_of_a_save();
+  std::mt19937 random(31);
+  for (int killed = 0; killed < calls; ++killed) {
+    const Path root = fresh();
+    SimulatedDisk disk(root, {.stop_at = killed, .exchanges = GetParam().exchanges});
+    EXPECT_THROW(save(root, disk), Stopped);
+    // The most delicate is what the next save does first: it tidies.
+    const int stop_at = static_cast<int>(random() % 8);
+    disk.next_process({.stop_at = stop_at, .exchanges = GetParam().exchanges});
+    EXPECT_THROW(save(root, disk), Stopped);
+    for (int i = 0; i < 8; ++i) {
+      const Path after = folder() / format("after-{}-{}", killed, i);
+      disk.crash(i == 0 ? Loss::all : Loss::at_random, random, after);
+      expect_old_or_new(after);
+      if (HasFailure()) FAIL() << "killed at call " << killed << ", power cut at " << stop_at;
+      std::filesystem::remove_all(after);
+    }
+    std::filesystem::remove_all(root);
+  }
+}
+
+TEST_F(TestFolder, RetentionInterruptedLeavesCheckpointsWholeOrAbsent) {
+  const Path before = folder() / "before";
+  std::filesystem::create_directory(before);
+  for (const int64_t iteration : {100, 200, 300}) tiny::save(before, iteration, kOld);
+  std::mt19937 random(32);
+  int calls = 100;
+  for (int call = 0; call <= calls; ++call) {
+    const Path root = folder() / format("root-{}", call);
+    std::filesystem::copy(before, root, std::filesystem::copy_options::recursive);
+    SimulatedDisk disk(root, {.stop_at = call});
+    try {
+      EXPECT_EQ(apply_retention(root, {.keep_last = 1}, disk), (std::vector<int64_t>{200, 100}));
+      calls = disk.calls();
+    } catch (const Stopped&) {
+    }
+    for (int i = 0; i < 8; ++i) {
+      const Path after = folder() / format("after-{}-{}", call, i);
+      disk.crash(i == 0 ? Loss::nothing : i == 1 ? Loss::all : Loss::at_random, random, after);
+      tiny::expect_saved(CheckpointReader::open(after), 300, kOld);
+      size_t visible = 0;
+      for (const auto& entry : std::filesystem::directory_iterator(after))
+        visible += entry.path().filename().string().starts_with("iter_") ? 1 : 0;
+      EXPECT_EQ(find_whole(after).size(), visible) << "stopped at call " << call;
+    }
+  }
+  EXPECT_LT(calls, 100);
+}
+
 TEST_P(Interrupted, SaveTellsAFailureOfAnyCallAndLosesNothing) {
   const int calls = calls_of_a_save();
   int told = 0;

@@ -183,7 +183,6 @@ void clean_up(const Path& root, Disk& disk) {
       superseded.push_back(stand_in(root, iteration));
     } else {
       disk.rename(stand_in(root, iteration), root / iteration_name(iteration));
-      disk.sync_folder(root);
     }
   }
   discard(root, superseded, disk);

@@ -135,6 +135,8 @@ TEST(Cover, RefusesElementsThatAreStoredTwice) {
   // as many elements as wanted, but not the right ones
   const std::vector<Region> shifted = {{{0}, {3}}, {{2}, {1}}};
   EXPECT_THROW(static_cast<void>(cover({{0}, {4}}, shifted, "w")), Error);
+  const std::vector<Region> unordered = {{{0}, {3}}, {{4}, {2}}, {{2}, {1}}};
+  EXPECT_THROW(static_cast<void>(cover({{0}, {6}}, unordered, "w")), Error);
 }
 
 TEST(Cover, AnEmptyRegionWantsNothing) {

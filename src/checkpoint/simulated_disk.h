@@ -45,6 +45,11 @@ class SimulatedDisk final : public Disk {
   }
 
   [[nodiscard]] int calls() const { return calls_; }
+  /// The next process: counts anew, under other faults. What is not durable yet stays so.
+  void next_process(Faults faults) {
+    faults_ = faults;
+    calls_ = 0;
+  }
 
   /// Makes the folder `copy` what the root may be after a crash.
   void crash(Loss loss, std::mt19937& random, const Path& copy) const {

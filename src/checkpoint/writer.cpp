@@ -152,7 +152,6 @@ void CheckpointWriter::place() {
   } else if (!disk_.exchange(folder_, target)) {
     // The stand-in is read as long as the name is free, so one of the two is always whole.
     disk_.rename(target, root_ / format(".{}.old", iteration_name(iteration_)));
-    disk_.sync_folder(root_);
     disk_.rename(folder_, target);
   }
   disk_.sync_folder(root_);
