@@ -9,7 +9,7 @@ namespace {
 // What a product costs, in multiply-adds of one core's full rate (60 of them take a nanosecond).
 // Measured with oneDNN 2.6 on AVX-512, tiles of 96 to 1024 in each direction, 768 to 3072 terms.
 constexpr double kPackingCost = 12;  // per term and row, and per term and column, of a tile
-constexpr double kCallCost = 1e5;    // per tile
+constexpr double kCallCost = 5e5;    // per tile
 
 // A column of the output is a lane of the library's kernel, so tiles are whole vectors wide; its
 // blocks of rows are shorter.
