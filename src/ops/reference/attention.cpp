@@ -74,17 +74,19 @@ void attention(device::Stream&, const program::Attention& op, const Arguments& a
       const HeadRows<T> out = head_rows(context, op, sequence, head);
       for (int64_t query = 0; query < op.length; ++query) {
         const int64_t first_key = segment_starts[query * op.sequences + sequence];
-        std::vector<double> probabilities;
+        std::vector<double> weights;
         for (int64_t key = first_key; key <= query; ++key) {
-          probabilities.push_back(dot(in.q.at(query), in.k.at(key), op.head_dim) * scale);
+          weights.push_back(dot(in.q.at(query), in.k.at(key), op.head_dim) * scale);
         }
-        lse[(sequence * op.heads + head) * op.length + query] =
-            static_cast<T>(softmax(probabilities));
+        lse[(sequence * op.heads + head) * op.length + query] = static_cast<T>(softmax(weights));
+        for (int64_t key = first_key; key <= query; ++key) {
+          weights[static_cast<size_t>(key - first_key)] *=
+              mask.factor(mask_element(op, head, query, key));
+        }
         for (int64_t d = 0; d < op.head_dim; ++d) {
           double sum = 0;
           for (int64_t key = first_key; key <= query; ++key) {
-            sum += probabilities[static_cast<size_t>(key - first_key)] *
-                   mask.factor(mask_element(op, head, query, key)) * in.v.at(key)[d];
+            sum += weights[static_cast<size_t>(key - first_key)] * in.v.at(key)[d];
           }
           out.at(query)[d] = static_cast<T>(sum);
         }

@@ -69,7 +69,8 @@ class HostOperands {
   std::vector<std::vector<std::byte>> storage_;
 };
 
-/// True when the op needs what the operand holds before it runs; otherwise it must not look at it.
+/// True when something of what the operand holds before the op runs is needed by it or left behind
+/// it; otherwise the op must not look at it.
 [[nodiscard]] bool is_input(const program::Operand& operand, bool accumulate);
 
 /// What the operands of a case hold before it runs: floats near a standard normal, ids within their

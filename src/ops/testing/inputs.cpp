@@ -201,6 +201,7 @@ std::vector<void*> HostOperands::addresses() {
 bool is_input(const program::Operand& operand, bool accumulate) {
   switch (operand.access) {
     case program::Access::read:
+    case program::Access::part:
     case program::Access::update:
       return true;
     case program::Access::add:
