@@ -4,6 +4,9 @@ namespace trireme::app {
 
 std::vector<Command> all_commands() {
   return {
+      tokenizer_train_command(),
+      tokenizer_encode_command(),
+      tokenizer_decode_command(),
       train_command(),
       generate_command(),
       program_command(),

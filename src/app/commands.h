@@ -13,5 +13,8 @@ Command train_command();
 Command generate_command();
 Command program_command();
 Command options_command();
+Command tokenizer_train_command();
+Command tokenizer_encode_command();
+Command tokenizer_decode_command();
 
 }  // namespace trireme::app

@@ -20,6 +20,7 @@
 #include "config/groups/preprocess.h"
 #include "config/groups/tokenizer.h"
 #include "config/groups/tokenizer_code.h"
+#include "config/groups/tokenizer_encode.h"
 #include "config/groups/tokenizer_train.h"
 #include "config/option_set.h"
 #include "config/run_file.h"
@@ -37,7 +38,7 @@ using Groups =
     ::testing::Types<CommonOptions, ModelOptions, BatchOptions, OptimizerOptions, ParallelOptions,
                      EngineOptions, DataOptions, TokenizerOptions, CheckpointOptions,
                      LoggingOptions, GenerateOptions, PreprocessOptions, TokenizerTrainOptions,
-                     TokenizerCodeOptions, testing::Sample>;
+                     TokenizerCodeOptions, TokenizerEncodeOptions, testing::Sample>;
 TYPED_TEST_SUITE(EveryGroup, Groups);
 
 // Text with everything that a file format could trip over.
@@ -166,11 +167,14 @@ TYPED_TEST(EveryGroup, FlagsOnTheCommandLineSayTheSameAsTheFile) {
 
 TEST(AllGroups, AreThoseTestedHere) {
   const std::set<const Group*> tested = {
-      &CommonOptions::group(),         &ModelOptions::group(),        &BatchOptions::group(),
-      &OptimizerOptions::group(),      &ParallelOptions::group(),     &EngineOptions::group(),
-      &DataOptions::group(),           &TokenizerOptions::group(),    &CheckpointOptions::group(),
-      &LoggingOptions::group(),        &GenerateOptions::group(),     &PreprocessOptions::group(),
-      &TokenizerTrainOptions::group(), &TokenizerCodeOptions::group()};
+      &CommonOptions::group(),         &ModelOptions::group(),
+      &BatchOptions::group(),          &OptimizerOptions::group(),
+      &ParallelOptions::group(),       &EngineOptions::group(),
+      &DataOptions::group(),           &TokenizerOptions::group(),
+      &CheckpointOptions::group(),     &LoggingOptions::group(),
+      &GenerateOptions::group(),       &PreprocessOptions::group(),
+      &TokenizerTrainOptions::group(), &TokenizerCodeOptions::group(),
+      &TokenizerEncodeOptions::group()};
   const auto all = all_groups();
   EXPECT_EQ(tested, std::set<const Group*>(all.begin(), all.end()));
   EXPECT_EQ(all.size(), tested.size());

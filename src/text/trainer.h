@@ -18,9 +18,9 @@ struct TrainOptions {
   int64_t min_frequency = 2;
   /// Get the last ids, in this order. Their text inside the corpus is text.
   std::vector<std::string> special_tokens = {std::string(kEndOfText)};
-  /// Bounds the memory (about 100 bytes a word): when more different words than this are held, the
-  /// rarest are forgotten until at most half of it are left.
-  int64_t max_words = int64_t{1} << 24;
+  /// Bounds the memory (about 200 bytes a word, so some 0.8 GiB): when more different words than
+  /// this are held, the rarest are forgotten until at most half of it are left.
+  int64_t max_words = int64_t{1} << 22;
 };
 
 /// Where the training stands, for a progress bar.

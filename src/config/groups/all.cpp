@@ -15,17 +15,28 @@
 #include "config/groups/preprocess.h"
 #include "config/groups/tokenizer.h"
 #include "config/groups/tokenizer_code.h"
+#include "config/groups/tokenizer_encode.h"
 #include "config/groups/tokenizer_train.h"
 
 namespace trireme::config {
 
 std::span<const Group* const> all_groups() {
   static const std::array kGroups = {
-      &CommonOptions::group(),         &ModelOptions::group(),         &BatchOptions::group(),
-      &OptimizerOptions::group(),      &ParallelOptions::group(),      &EngineOptions::group(),
-      &DataOptions::group(),           &TokenizerOptions::group(),     &CheckpointOptions::group(),
-      &LoggingOptions::group(),        &GenerateOptions::group(),      &PreprocessOptions::group(),
-      &TokenizerTrainOptions::group(), &TokenizerCodeOptions::group(),
+      &CommonOptions::group(),
+      &ModelOptions::group(),
+      &BatchOptions::group(),
+      &OptimizerOptions::group(),
+      &ParallelOptions::group(),
+      &EngineOptions::group(),
+      &DataOptions::group(),
+      &TokenizerOptions::group(),
+      &CheckpointOptions::group(),
+      &LoggingOptions::group(),
+      &GenerateOptions::group(),
+      &PreprocessOptions::group(),
+      &TokenizerTrainOptions::group(),
+      &TokenizerCodeOptions::group(),
+      &TokenizerEncodeOptions::group(),
   };
   return kGroups;
 }

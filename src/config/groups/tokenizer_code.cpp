@@ -11,6 +11,9 @@ const Group& TokenizerCodeOptions::group() {
                                                     .help = "files to read; - is standard input",
                                                     .otherwise = "standard input",
                                                     .positional = true}),
+                                  field(&O::lines, {.name = "lines",
+                                                    .help = "a document is a line of plain text, "
+                                                            "without its line feed"}),
                               }};
   return table;
 }

@@ -11,9 +11,12 @@ const Group& TokenizerTrainOptions::group() {
       "making a byte-level BPE tokenizer from text",
       {
           field(&O::input, {.name = "input",
-                            .help = "text files to learn from",
+                            .help = "text or JSONL files and folders to learn from; - is standard "
+                                    "input",
                             .required = true,
                             .positional = true}),
+          field(&O::json_keys,
+                {.name = "json-keys", .help = "keys of the JSON objects whose text is taken"}),
           field(
               &O::output,
               {.name = "output", .help = "folder for vocab.json and merges.txt", .required = true}),

@@ -8,6 +8,7 @@ namespace trireme::config {
 /// Making a tokenizer from text.
 struct TokenizerTrainOptions {
   Words input = {};
+  Words json_keys = {"text"};
   Path output = {};        ///< folder of vocab.json and merges.txt
   int64_t vocab_size = 0;  ///< tokens: 256 bytes, special tokens, merges
   int64_t min_frequency = 2;
