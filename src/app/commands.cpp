@@ -4,6 +4,7 @@ namespace trireme::app {
 
 std::vector<Command> all_commands() {
   return {
+      preprocess_command(),
       train_command(),
       generate_command(),
       program_command(),
