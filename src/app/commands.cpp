@@ -7,6 +7,7 @@ std::vector<Command> all_commands() {
       tokenizer_train_command(),
       tokenizer_encode_command(),
       tokenizer_decode_command(),
+      preprocess_command(),
       train_command(),
       generate_command(),
       program_command(),

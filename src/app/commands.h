@@ -9,6 +9,7 @@ namespace trireme::app {
 /// function like these, and its line in commands.cpp.
 [[nodiscard]] std::vector<Command> all_commands();
 
+Command preprocess_command();
 Command train_command();
 Command generate_command();
 Command program_command();

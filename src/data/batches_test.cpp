@@ -132,7 +132,7 @@ class BatchesOfAFile : public FolderTest {
     write_files(folder_ / "d", plain_files(documents, 8, 2));
   }
   [[nodiscard]] Batches open() const {
-    return {open_sources({.data_path = folder_ / "d",
+    return {open_sources({.data_path = {(folder_ / "d").string()},
                           .split = "1",
                           .sequence_length = 16,
                           .requested = {kSamples, 0, 0}})

@@ -29,6 +29,11 @@ bool is_blank(std::string_view line) {
   return line.find_first_not_of(" \t\r") == std::string_view::npos;
 }
 
+bool is_folder(const Path& path) {
+  std::error_code error;  // what cannot be examined is told when it is opened
+  return std::filesystem::is_directory(path, error);
+}
+
 /// Files of a folder and the folders below it, in the order of their paths.
 void add_folder(const Path& folder, std::vector<Path>& files) {
   std::vector<Path> entries;
@@ -43,7 +48,7 @@ void add_folder(const Path& folder, std::vector<Path>& files) {
   std::sort(entries.begin(), entries.end());
   for (const Path& entry : entries) {
     if (entry.filename().string().front() == '.') continue;
-    if (std::filesystem::is_directory(entry)) {
+    if (is_folder(entry)) {
       add_folder(entry, files);
     } else {
       files.push_back(entry);
@@ -56,7 +61,7 @@ void add_folder(const Path& folder, std::vector<Path>& files) {
 CorpusReader::CorpusReader(CorpusOptions options) : options_(std::move(options)) {
   for (const Path& input : options_.inputs) {
     const size_t before = files_.size();
-    if (std::filesystem::is_directory(input)) {
+    if (is_folder(input)) {
       add_folder(input, files_);
       if (files_.size() == before) {
         fail({.where = input.string(), .what = "the folder holds no files"});
@@ -74,9 +79,11 @@ CorpusReader::CorpusReader(CorpusOptions options) : options_(std::move(options))
             .remedy = "decompress it first"});
     }
     // Opened once before the work begins, so that a missing file is told now and not in an hour.
-    const bool regular = std::filesystem::is_regular_file(path) || !std::filesystem::exists(path);
-    sizes_known = sizes_known && regular;
-    if (regular) total_bytes_ += InputFile(path).size();
+    // A pipe is opened but once.
+    std::error_code error;
+    const bool pipe = std::filesystem::is_fifo(path, error);
+    sizes_known = sizes_known && !pipe;
+    if (!pipe) total_bytes_ += InputFile(path).size();
   }
   if (!sizes_known) total_bytes_ = 0;
 }
@@ -119,7 +126,8 @@ bool CorpusReader::next(CorpusBatch& batch, size_t target_bytes) {
 
 void CorpusReader::open_next_file(size_t at) {
   open_ = std::make_unique<InputFile>(files_[file_]);
-  delimiter_ = is_json(file_) ? "\n" : options_.split_documents_on;
+  json_ = is_json(file_);
+  delimiter_ = json_ ? "\n" : options_.split_documents_on;
   line_ = 1;
   document_open_ = false;
   start_ = searched_ = at;
@@ -139,7 +147,7 @@ void CorpusReader::cut_records(CorpusBatch& batch) {
 
 void CorpusReader::cut_long_text(CorpusBatch& batch) {
   const size_t size = batch.buffer.size() - start_;
-  if (is_json(file_) || size < cut_at_) return;
+  if (json_ || size < cut_at_) return;
   // A cut looks at the character behind it, and must not part a delimiter.
   const size_t margin = std::max(kLongestCharacter, delimiter_.size());
   if (size <= margin) return;
@@ -163,9 +171,8 @@ void CorpusReader::finish_file(CorpusBatch& batch) {
 }
 
 void CorpusReader::take(CorpusBatch& batch, size_t size, bool ends_document) {
-  const bool json = is_json(file_);
-  CorpusPiece piece = {.begin = start_, .size = size, .file = file_, .is_json = json};
-  if (json) {
+  CorpusPiece piece = {.begin = start_, .size = size, .file = file_, .is_json = json_};
+  if (json_) {
     piece.line = line_++;
     constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
     if (piece.line == 1 && batch.text(piece).substr(0, 3) == kByteOrderMark) {

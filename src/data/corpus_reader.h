@@ -82,6 +82,7 @@ class CorpusReader {
 
   std::unique_ptr<InputFile> open_;  // files_[file_]
   size_t file_ = 0;
+  bool json_ = false;
   int64_t line_ = 1;
   bool document_open_ = false;  // pieces of the document were taken already
   std::string delimiter_;       // between the records of the open file; empty: none

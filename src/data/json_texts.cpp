@@ -77,8 +77,9 @@ const JsonTexts::Texts& JsonTexts::parse(std::string_view line, const Path& file
   simdjson::dom::element root;
   auto error = state_->parser.parse(line.data(), line.size(), kCopyForPadding).get(root);
   if (error != simdjson::SUCCESS) {
-    refuse(format("not valid JSON: {}", simdjson::error_message(error)),
-           "every line of JSONL is one JSON object in UTF-8");
+    std::string_view reason = simdjson::error_message(error);
+    if (!reason.empty() && reason.back() == '.') reason.remove_suffix(1);
+    refuse(format("not valid JSON: {}", reason), "every line of JSONL is one JSON object in UTF-8");
   }
   simdjson::dom::object object;
   if (root.get(object) != simdjson::SUCCESS) {

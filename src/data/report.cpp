@@ -1,6 +1,7 @@
 #include "data/report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace trireme::data {
@@ -40,6 +41,27 @@ DatasetReport report_dataset(const IndexedDataset& dataset, int32_t eod, ThreadP
     report.largest_token = std::max(report.largest_token, count.largest);
   }
   return report;
+}
+
+double unigram_entropy(const Batches& batches, int64_t first, int64_t count) {
+  std::vector<int64_t> times(static_cast<size_t>(batches.rules().vocab_size));
+  BatchFields fields;
+  int64_t labels = 0;
+  for (int64_t k = first; k < first + count; ++k) {
+    batches.fill(k, 1, fields);
+    for (size_t i = 0; i < fields.labels.size(); ++i) {
+      if (fields.loss_mask[i] == 0.0F) continue;
+      ++times[static_cast<size_t>(fields.labels[i])];
+      ++labels;
+    }
+  }
+  double entropy = 0;
+  for (const int64_t n : times) {
+    if (n == 0) continue;
+    const double share = static_cast<double>(n) / static_cast<double>(labels);
+    entropy -= share * std::log(share);
+  }
+  return entropy;
 }
 
 }  // namespace trireme::data

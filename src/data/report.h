@@ -2,6 +2,7 @@
 #include <cstdint>
 
 #include "core/thread_pool.h"
+#include "data/batches.h"
 #include "data/indexed_dataset.h"
 
 namespace trireme::data {
@@ -31,5 +32,9 @@ struct DatasetReport {
 [[nodiscard]] DatasetReport report_dataset(const IndexedDataset& dataset, int32_t eod,
                                            ThreadPool& pool,
                                            int64_t most_tokens = int64_t{1} << 26);
+
+/// Entropy of the single tokens of samples [first, first + count), as labels that count, in nats:
+/// what a model that knows their frequencies and nothing else would lose. The bar for training.
+[[nodiscard]] double unigram_entropy(const Batches& batches, int64_t first, int64_t count);
 
 }  // namespace trireme::data

@@ -1,5 +1,7 @@
 #include "data/report.h"
 
+#include <cmath>
+
 #include "data/test_dataset.h"
 
 namespace trireme::data {
@@ -41,6 +43,23 @@ TEST_F(ReportTest, EmptyDatasetHasNoShare) {
   const DatasetReport report = report_dataset(IndexedDataset(folder_ / "d"), 9, pool);
   EXPECT_EQ(report.eod_share(), 0.0);
   EXPECT_EQ(report.largest_token, -1);
+}
+
+TEST_F(ReportTest, UnigramEntropyIsThatOfTheLabelsThatCount) {
+  // s = 4: the labels are 1 2 3 9, the mask leaves out the one behind the input 9.
+  const auto entropy = [&](std::vector<int64_t> tokens, bool mask) {
+    write_files(folder_ / "d", plain_files({{tokens}}, 8, 2));
+    const Batches batches(open_sources({.data_path = {(folder_ / "d").string()},
+                                        .split = "1",
+                                        .sequence_length = 4,
+                                        .requested = {1, 0, 0}})
+                              .train,
+                          {.vocab_size = 10, .eod = 9, .eod_mask_loss = mask});
+    return unigram_entropy(batches, 0, 1);
+  };
+  EXPECT_NEAR(entropy({9, 1, 2, 3, 9}, false), std::log(4.0), 1e-12);
+  EXPECT_NEAR(entropy({9, 1, 2, 3, 9}, true), std::log(3.0), 1e-12);
+  EXPECT_NEAR(entropy({1, 2, 2, 2, 2}, false), 0.0, 1e-12);
 }
 
 }  // namespace

@@ -62,8 +62,8 @@ void shuffle_parts(LegacyShuffler& shuffler, std::vector<T>& values, bool separa
   shuffler.shuffle(all.subspan(cut));
 }
 
-/// Cuts the stream of sequences into `samples` samples; source: compat.md has the rule in words,
-/// SampleIndex the invariant.
+/// Cuts the stream of sequences into `samples` samples; SampleIndex tells the rule. Sequences
+/// without a token are passed over.
 std::vector<SamplePoint> cut_samples(std::span<const int32_t> sequences, SequenceRange range,
                                      std::span<const int32_t> lengths, int64_t sequence_length,
                                      int64_t samples) {

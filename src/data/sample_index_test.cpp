@@ -319,7 +319,7 @@ TEST_F(SampleSourceTest, OriginNamesFileSequenceAndTokenOfEveryPlace) {
 
 TEST_F(SampleSourceTest, PartsOfASplitReadTheirOwnSequencesOnly) {
   write_files(folder_ / "d", plain_files(counting_documents(std::vector<int64_t>(20, 10)), 8, 2));
-  const SplitSources sources = open_sources({.data_path = folder_ / "d",
+  const SplitSources sources = open_sources({.data_path = {(folder_ / "d").string()},
                                              .split = "50,30,20",
                                              .sequence_length = 4,
                                              .requested = {100, 0, 7}});
@@ -340,14 +340,18 @@ TEST_F(SampleSourceTest, PartsThatAreEmptyOrTooShortAreRefusedByName) {
   write_files(folder_ / "d", plain_files(counting_documents({10, 10, 10}), 8, 2));
   const auto open = [&](int64_t s, RequestedSamples requested) {
     return error_of([&] {
-      static_cast<void>(
-          open_sources({.data_path = folder_ / "d", .sequence_length = s, .requested = requested}));
+      static_cast<void>(open_sources(
+          {.data_path = {(folder_ / "d").string()}, .sequence_length = s, .requested = requested}));
     });
   };
   EXPECT_EQ(open(4, {100, 0, 0}), "");
   EXPECT_TRUE(contains(open(4, {100, 1, 0}), "validation part"));
   EXPECT_EQ(open(29, {100, 0, 0}), "");
   EXPECT_TRUE(contains(open(30, {100, 0, 0}), "has 30 tokens in 3 sequences"));
+  EXPECT_TRUE(contains(error_of([] {
+                         static_cast<void>(open_sources({.data_path = {"a", "b"}}));
+                       }),
+                       "--data-path: has 2 items"));
 }
 
 }  // namespace

@@ -73,7 +73,14 @@ std::string IndexedSamples::origin(int64_t k, int64_t offset) const {
 }
 
 SplitSources open_sources(const SourceOptions& options) {
-  const auto dataset = std::make_shared<const IndexedDataset>(options.data_path);
+  if (options.data_path.size() != 1) {
+    fail_usage({.where = "--data-path",
+                .what = format("has {} items", options.data_path.size()),
+                .rule = "a run reads one dataset, given by the prefix of its .bin and .idx",
+                .remedy = "put several corpora into one dataset with `trireme preprocess --input A "
+                          "B ...`"});
+  }
+  const auto dataset = std::make_shared<const IndexedDataset>(options.data_path[0]);
   const auto ranges = split_ranges(options.split, dataset->sequences());
   const auto open = [&](SequenceRange range, int64_t requested,
                         const char* name) -> std::unique_ptr<SampleSource> {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "data/indexed_dataset.h"
 #include "data/sample_index.h"
@@ -52,7 +53,8 @@ class IndexedSamples final : public SampleSource {
 
 /// What is read for one run: where from, which parts, how much.
 struct SourceOptions {
-  Path data_path = {};               ///< prefix of .bin and .idx
+  /// Items of --data-path: the prefix of one .bin and .idx pair.
+  std::vector<std::string> data_path = {};
   std::string split = "969, 30, 1";  ///< weights of train, validation, test
   uint32_t seed = 1234;
   int64_t sequence_length = 0;
@@ -67,7 +69,7 @@ struct SplitSources {
 };
 
 /// Opens the dataset and builds the order of each requested part. Throws when a requested part is
-/// empty or has too few tokens for one sample.
+/// empty or has too few tokens for one sample, and for a data path of more than one dataset.
 [[nodiscard]] SplitSources open_sources(const SourceOptions& options);
 
 }  // namespace trireme::data

@@ -56,7 +56,7 @@ inline bool contains(const std::string& text, std::string_view part) {
 /// documents[d][q] = tokens of sequence q of document d.
 using Documents = std::vector<std::vector<std::vector<int64_t>>>;
 
-/// Independent of IndexedWriter: follows the table of docs/formats.md with plain appends.
+/// Independent of IndexedWriter: follows the table of indexed_format.h with plain appends.
 struct PlainFiles {
   std::string idx;
   std::string bin;
