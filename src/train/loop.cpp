@@ -37,7 +37,7 @@ class Reporter {
   }
 
   void validation(int64_t iteration, double loss) {
-    if (metrics_) metrics_->validation(iteration, loss);
+    if (metrics_) metrics_->validation(iteration, loss, run_.unigram_entropy);
     result.curve.validation.push_back({iteration, loss});
     result.validation_loss = loss;
     line(validation_line(iteration, loss));

@@ -61,7 +61,8 @@ class MetricsFile {
   MetricsFile& operator=(const MetricsFile&) = delete;
 
   void step(const StepReport& report, const RunRates& rates);
-  void validation(int64_t iteration, double loss);
+  /// unigram_entropy, nats per token: what the loss is to be compared with; 0: unknown, left out.
+  void validation(int64_t iteration, double loss, double unigram_entropy);
 
  private:
   void line(const std::string& text);

@@ -114,15 +114,18 @@ TEST_F(MetricsFileTest, StartsWithAHeaderAndHasALineForEachStep) {
     MetricsFile file(path_, 0);
     file.step(step(1, 3), kRates);
     file.step(step(2, std::numeric_limits<double>::quiet_NaN()), kRates);
-    file.validation(2, 2);
+    file.validation(2, 2, 0);
+    file.validation(2, 2, 5.5);
   }
   const auto all = lines();
-  ASSERT_EQ(all.size(), 4U);
+  ASSERT_EQ(all.size(), 5U);
   EXPECT_EQ(all[0]["format"], "trireme-metrics");
   EXPECT_EQ(all[1]["loss"], 3.0);
   EXPECT_EQ(all[1]["mfu"], 0.5);
   EXPECT_EQ(all[2]["loss"], "nan");
   EXPECT_NEAR(all[3]["perplexity"].get<double>(), std::exp(2), 1e-12);
+  EXPECT_FALSE(all[3].contains("unigram_entropy"));
+  EXPECT_EQ(all[4]["unigram_entropy"], 5.5);
 }
 
 TEST_F(MetricsFileTest, KeepsTheLinesUpToTheResumedIterationOnly) {

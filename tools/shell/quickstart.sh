@@ -39,7 +39,7 @@ quickstart() {
   needs=("$out/corpus.jsonl" "${makes[@]}") makes=("$out/corpus_text_document.bin" "$out/corpus_text_document.idx")
   step dataset "Dataset: text to token ids" preprocess
 
-  needs=("$config" "${makes[@]}") makes=("$out/checkpoints/latest_checkpointed_iteration.txt" "$out/metrics.jsonl")
+  needs=("$config" "${makes[@]}") makes=("$out/checkpoints/latest_checkpointed_iteration.txt" "$out/metrics.jsonl" "$out/loss.svg")
   step training "Training" train "$length" "${model[@]}"
 
   step '' "Samples" sample
@@ -148,12 +148,13 @@ train() {
   local length=$1 iterations=${1#*=}
   shift
   local command=("$program" train --config "$config" --data-path "$out/corpus_text_document" "${vocabulary[@]}" "$@")
-  rm -rf "$out/checkpoints" "$out/metrics.jsonl"
+  rm -rf "$out/checkpoints"
   if [[ $length == minutes=* ]]; then
     iterations=$(iterations_in "${length#*=}" "${command[@]}") || exit
     printf 'this machine does about %d iterations in %d min\n' "$iterations" "${length#*=}"
   fi
-  run "${command[@]}" --train-iters "$iterations" --save "$out/checkpoints" --metrics-file "$out/metrics.jsonl"
+  run "${command[@]}" --train-iters "$iterations" --save "$out/checkpoints" --metrics-file "$out/metrics.jsonl" \
+    --loss-curve-file "$out/loss.svg"
   run python3 tools/learned.py "$out/metrics.jsonl"
 }
 
@@ -191,6 +192,7 @@ say_times() {
 say_next() {
   heading "What to do next"
   cat << NEXT
+  see how it learned   $out/loss.svg, $out/metrics.jsonl
   another sample       $(quoted "$program" generate --load "$out/checkpoints" "${vocabulary[@]}" --prompt "An index" --seed 7)
   train for longer     ./dev quickstart --minutes 15
   a larger model       edit $config, then ./dev quickstart
