@@ -11,7 +11,6 @@
 #include "core/log.h"
 #include "data/report.h"
 #include "data/sample_source.h"
-#include "data/unigram.h"
 #include "ops/cpu/peak.h"
 #include "program/print.h"
 #include "train/checkpointing.h"
@@ -91,25 +90,19 @@ struct RunData {
 RunData open_data(const train::TrainOptions& options, const model::RunPlan& plan,
                   int64_t global_batch, const std::optional<text::Tokenizer>& tokenizer,
                   ThreadPool& pool) {
-  if (options.data.data_path.size() != 1) {
-    fail_usage({.where = "--data-path",
-                .what = format("{} items", options.data.data_path.size()),
-                .rule = "this version reads one dataset",
-                .remedy = "give the prefix of one .bin and .idx"});
-  }
-  const Path prefix = options.data.data_path.front();
   const data::RequestedSamples requested =
       data::requested_samples({.train_iterations = options.batch.train_iters,
                                .global_batch_size = global_batch,
                                .eval_interval = options.logging.eval_interval,
                                .eval_iterations = options.logging.eval_iters});
   data::SplitSources sources =
-      data::open_sources({.data_path = prefix,
+      data::open_sources({.data_path = options.data.data_path,
                           .split = options.data.split,
                           .seed = static_cast<uint32_t>(options.batch.seed),
                           .sequence_length = plan.shape.length,
                           .requested = {.train = requested.train, .valid = requested.valid}});
   const int32_t eod = tokenizer ? tokenizer->end_of_text().value_or(-1) : -1;
+  const Path prefix = options.data.data_path.front();
   const data::IndexedDataset dataset(prefix);
   const data::DatasetReport report = data::report_dataset(dataset, eod, pool);
   say(format("data: {}: {} documents, {} tokens; {}{}{}", prefix.string(), report.documents,
@@ -120,9 +113,8 @@ RunData open_data(const train::TrainOptions& options, const model::RunPlan& plan
   RunData run;
   const data::BatchRules rules = {.vocab_size = plan.shape.vocabulary, .eod = eod};
   if (sources.valid) {
-    const auto parts = data::split_ranges(options.data.split, dataset.sequences());
-    run.unigram_entropy = data::unigram_entropy(dataset, parts[0], parts[1], plan.shape.vocabulary);
     run.validation.emplace(std::move(sources.valid), rules);
+    run.unigram_entropy = data::unigram_entropy(*run.validation, 0, requested.valid);
   }
   run.train.emplace(std::move(sources.train), rules);
   return run;
