@@ -1,0 +1,119 @@
+// Whole training steps of GPT-2 124M on this machine's cores: tokens per second, MFU against the
+// FMA loop measured in the same run, and where the time goes by op kind. Limits and peers:
+// docs/performance.md.
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include "comm/local/solo.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "core/table.h"
+#include "device/cpu/cpu_device.h"
+#include "ops/cpu/peak.h"
+#include "train/checkpointing.h"
+#include "train/trainer.h"
+
+namespace trireme {
+namespace {
+
+constexpr int64_t kWords = 50257;
+
+class RandomTokens final : public data::SampleSource {
+ public:
+  explicit RandomTokens(int64_t length) : length_(length) {}
+  [[nodiscard]] int64_t samples() const override { return int64_t{1} << 40; }
+  [[nodiscard]] int64_t sequence_length() const override { return length_; }
+  void read(int64_t k, std::span<int32_t> tokens) const override {
+    const RandomStream stream = {
+        .seed = 1, .site = RandomSite::sampling, .sample = static_cast<uint64_t>(k)};
+    for (size_t i = 0; i < tokens.size(); ++i)
+      tokens[i] = static_cast<int32_t>(stream.bits(i) % kWords);
+  }
+  [[nodiscard]] std::string origin(int64_t, int64_t) const override { return "random tokens"; }
+
+ private:
+  int64_t length_;
+};
+
+struct Setting {
+  int64_t sequences;
+  int64_t length;
+  double dropout;
+};
+
+void bench(const Setting& setting, int steps) {
+  device::CpuDevice cpu(usable_cores());
+  comm::SoloCommunicator solo;
+  const program::BackendProfile profile = {.threads = cpu.pool().threads()};
+  engine::Session session(model::plan_run({.shape = {.layers = 12,
+                                                     .hidden = 768,
+                                                     .heads = 12,
+                                                     .ffn = 3072,
+                                                     .length = setting.length,
+                                                     .positions = 1024,
+                                                     .vocabulary = kWords,
+                                                     .hidden_dropout = setting.dropout,
+                                                     .attention_dropout = setting.dropout},
+                                           .batch = {.sequences = setting.sequences},
+                                           .profile = profile}),
+                          {.device = &cpu, .kernels = &ops::cpu_kernels(), .profile = profile},
+                          solo);
+  const data::Batches batches(std::make_unique<RandomTokens>(setting.length),
+                              {.vocab_size = kWords});
+  train::Trainer trainer(session, batches, {.most = 1e-4, .decay_samples = 1 << 20}, 1);
+  train::initialise_weights(session, 1, cpu.pool());
+  trainer.step();
+
+  std::map<std::string_view, double> seconds_by_op;
+  session.observe([&](const engine::LoweredOp& op, std::chrono::nanoseconds duration) {
+    seconds_by_op[program::name_of(*op.spec)] += std::chrono::duration<double>(duration).count();
+  });
+  std::vector<double> seconds;
+  std::vector<double> peaks;
+  for (int i = 0; i < steps; ++i) {
+    peaks.push_back(ops::cpu::measured_fma_rate(cpu.pool(), 0.2));
+    seconds.push_back(trainer.step().seconds);
+  }
+  std::sort(seconds.begin(), seconds.end());
+  std::sort(peaks.begin(), peaks.end());
+  const double median = seconds[seconds.size() / 2];
+  const double peak = peaks[peaks.size() / 2];
+  const double flops = session.plan().nominal_step_flops();
+  say(format(
+      "GPT-2 124M, fp32, b {}, s {}, dropout {}, {} threads, {} steps: median {:.3f} s (min "
+      "{:.3f}, max {:.3f}), "
+      "{:.0f} tokens/s, {:.1f} GFLOP/s = {:.1f}% of the FMA loop's {:.1f} GFLOP/s (MFU), memory {}",
+      setting.sequences, setting.length, setting.dropout, profile.threads, steps, median,
+      seconds.front(), seconds.back(),
+      static_cast<double>(setting.sequences * setting.length) / median, flops / median / 1e9,
+      100 * flops / median / peak, peak / 1e9,
+      bytes_text(static_cast<double>(session.plan().memory.total()))));
+  double total = 0;
+  std::vector<std::pair<double, std::string_view>> order;
+  for (const auto& [name, time] : seconds_by_op) {
+    total += time;
+    order.emplace_back(time, name);
+  }
+  std::sort(order.rbegin(), order.rend());
+  TextTable table({{"op kind", TextTable::Align::left},
+                   {"s per step", TextTable::Align::right},
+                   {"share", TextTable::Align::right}});
+  for (const auto& [time, name] : order) {
+    table.row(
+        {std::string(name), format("{:.4f}", time / steps), format("{:.1f}%", 100 * time / total)});
+  }
+  say(table.text(2));
+}
+
+}  // namespace
+}  // namespace trireme
+
+int main(int argc, char** argv) {
+  const int steps = argc > 1 ? std::max(1, std::atoi(argv[1])) : 5;
+  trireme::bench({.sequences = 4, .length = 256, .dropout = 0}, steps);
+  trireme::bench({.sequences = 4, .length = 256, .dropout = 0.1}, steps);
+  trireme::bench({.sequences = 2, .length = 1024, .dropout = 0}, std::max(1, steps / 2));
+  return 0;
+}

@@ -1,0 +1,193 @@
+// Whole runs on the CPU backend: what must not change their bits does not.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+
+#include "comm/local/solo.h"
+#include "core/error.h"
+#include "device/cpu/cpu_device.h"
+#include "train/checkpointing.h"
+#include "train/trainer.h"
+
+namespace trireme {
+namespace {
+
+using engine::TensorState;
+
+constexpr int64_t kWords = 61;
+constexpr int64_t kLength = 24;
+constexpr uint32_t kSeed = 77;
+
+// Sequences that can be learnt: each word follows from the one before by one of three rules per
+// sample.
+class RuleSamples final : public data::SampleSource {
+ public:
+  [[nodiscard]] int64_t samples() const override { return 1000; }
+  [[nodiscard]] int64_t sequence_length() const override { return kLength; }
+  void read(int64_t k, std::span<int32_t> tokens) const override {
+    int64_t word = (k * 7919) % kWords;
+    for (int32_t& token : tokens) {
+      token = static_cast<int32_t>(word);
+      word = (word * (2 + k % 3) + 5) % kWords;
+    }
+  }
+  [[nodiscard]] std::string origin(int64_t k, int64_t) const override {
+    return "sample " + std::to_string(k);
+  }
+};
+
+struct RunOptions {
+  int threads = 1;
+  int64_t micro_batch = 2;
+  int microbatches = 2;
+};
+
+// A run with everything it needs, from fresh weights.
+struct TestRun {
+  explicit TestRun(const RunOptions& options)
+      : cpu(options.threads),
+        batches(std::make_unique<RuleSamples>(), {.vocab_size = kWords}),
+        session(model::plan_run({.shape = {.layers = 2,
+                                           .hidden = 40,
+                                           .heads = 5,
+                                           .ffn = 160,
+                                           .length = kLength,
+                                           .positions = kLength,
+                                           .vocabulary = kWords},
+                                 .batch = {.sequences = options.micro_batch,
+                                           .microbatches = options.microbatches},
+                                 .profile = {.threads = options.threads},
+                                 .evaluate = true}),
+                {.device = &cpu,
+                 .kernels = &ops::cpu_kernels(),
+                 .profile = {.threads = options.threads}},
+                solo),
+        trainer(session, batches,
+                {.style = config::LrDecayStyle::cosine,
+                 .most = 3e-3,
+                 .least = 1e-4,
+                 .warmup_samples = 8,
+                 .decay_samples = 400},
+                kSeed) {
+    train::initialise_weights(session, kSeed, cpu.pool());
+  }
+
+  std::vector<double> steps(int count) {
+    std::vector<double> losses;
+    for (int i = 0; i < count; ++i) losses.push_back(trainer.step().loss);
+    return losses;
+  }
+
+  // Every weight and moment.
+  std::vector<float> state() {
+    std::vector<float> all;
+    for (const TensorState kind :
+         {TensorState::parameter, TensorState::first_moment, TensorState::second_moment}) {
+      for (int i = 0; i < session.plan().table.size(); ++i) {
+        if (session.plan().table[TensorId{i}].tied_to) continue;
+        std::vector<float> one(static_cast<size_t>(session.slice_elements(TensorId{i})));
+        session.read_tensor(TensorId{i}, kind, one);
+        all.insert(all.end(), one.begin(), one.end());
+      }
+    }
+    return all;
+  }
+
+  device::CpuDevice cpu;
+  comm::SoloCommunicator solo;
+  data::Batches batches;
+  engine::Session session;
+  train::Trainer trainer;
+};
+
+TEST(Training, LearnsTheRules) {
+  TestRun run({});
+  const auto losses = run.steps(100);
+  EXPECT_NEAR(losses.front(), std::log(kWords), 0.1);
+  EXPECT_LT(losses.back(), 0.7 * losses.front());
+}
+
+TEST(Training, HasTheSameBitsForAnyNumberOfThreads) {
+  TestRun one({.threads = 1});
+  const auto losses = one.steps(5);
+  const auto state = one.state();
+  for (const int threads : {2, 3}) {
+    TestRun other({.threads = threads});
+    EXPECT_EQ(other.steps(5), losses) << threads;
+    EXPECT_EQ(other.state(), state) << threads;
+  }
+}
+
+TEST(Training, HasTheSameLossesForAnyMicrobatchUpToTheOrderOfSums) {
+  TestRun whole({.micro_batch = 4, .microbatches = 1});
+  const auto losses = whole.steps(3);
+  for (const int microbatches : {2, 4}) {
+    TestRun cut({.micro_batch = 4 / microbatches, .microbatches = microbatches});
+    const auto others = cut.steps(3);
+    for (size_t i = 0; i < losses.size(); ++i)
+      EXPECT_NEAR(others[i] / losses[i], 1, 1e-6) << microbatches;
+  }
+}
+
+class CheckpointedTraining : public testing::Test {
+ protected:
+  CheckpointedTraining() {
+    std::string pattern = testing::TempDir() + "trireme-training-XXXXXX";
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  ~CheckpointedTraining() override { std::filesystem::remove_all(folder_); }
+  Path folder_;
+};
+
+TEST_F(CheckpointedTraining, ResumesWithTheSameBits) {
+  TestRun whole({});
+  const auto losses = whole.steps(7);
+  {
+    TestRun first({});
+    EXPECT_EQ(first.steps(3), std::vector<double>(losses.begin(), losses.begin() + 3));
+    train::save_checkpoint(first.session, first.trainer.position(), kSeed, "", folder_);
+  }
+  TestRun second({.threads = 2});
+  auto reader = checkpoint::CheckpointReader::open(folder_);
+  second.trainer.resume(train::load_checkpoint(second.session, reader));
+  EXPECT_EQ(second.trainer.position().consumed_samples, 12);
+  EXPECT_EQ(second.steps(4), std::vector<double>(losses.begin() + 3, losses.end()));
+  EXPECT_EQ(second.state(), whole.state());
+}
+
+TEST_F(CheckpointedTraining, RefusesADamagedCheckpointByFileAndTensor) {
+  TestRun run({});
+  run.steps(1);
+  train::save_checkpoint(run.session, run.trainer.position(), kSeed, "", folder_);
+  const Path file = folder_ / "iter_0000001" / "model.safetensors";
+  std::string content = read_file(file);
+  content[content.size() - 5] = static_cast<char>(content[content.size() - 5] ^ 1);
+  write_file(file, content);
+  auto reader = checkpoint::CheckpointReader::open(folder_);
+  try {
+    train::load_weights(run.session, reader);
+    FAIL();
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    EXPECT_NE(message.find("model.safetensors"), std::string::npos) << message;
+    EXPECT_NE(message.find("final_layernorm.bias"), std::string::npos) << message;
+  }
+}
+
+TEST(Evaluation, IsTheLossWithoutDropoutAndChangesNothing) {
+  TestRun run({});
+  run.steps(2);
+  const auto before = run.state();
+  const double loss = train::evaluate_loss(run.session, run.batches, 500, 8);
+  EXPECT_EQ(train::evaluate_loss(run.session, run.batches, 500, 8), loss);
+  EXPECT_EQ(run.state(), before);
+  // and training goes on as if nothing had been evaluated
+  TestRun other({});
+  other.steps(2);
+  EXPECT_EQ(run.steps(2), other.steps(2));
+}
+
+}  // namespace
+}  // namespace trireme
