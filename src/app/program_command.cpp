@@ -86,8 +86,7 @@ Command program_command() {
                 "backward ops, their FLOPs, bytes, collectives and places in memory. Any parallel "
                 "size can be looked at. An "
                 "op marked I makes an input gradient, W a weight gradient; (+)= writes on the "
-                "first microbatch and adds on "
-                "the others.",
+                "first microbatch and adds on the others; <- updates in place.",
        .examples =
            "trireme program --num-layers 12 --hidden-size 768 --num-attention-heads 12 "
            "--seq-length 1024 --vocab-size "

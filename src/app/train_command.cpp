@@ -72,6 +72,18 @@ void say_plan(const model::RunPlan& plan, int64_t global_batch) {
   say(plan.memory.text());
 }
 
+// Everything that will happen, as values.
+void say_whole_plan(const model::RunPlan& plan) {
+  say("tensors\n" + parallel::print(plan.table));
+  say("schedule\n" + schedule::print(*plan.schedule));
+  for (const auto* programs : {&plan.train, &plan.evaluate}) {
+    for (const model::PlacedProgram& placed : *programs) {
+      say(program::print(placed.program, placed.slots));
+    }
+  }
+  say(program::print(plan.step->program, plan.step->slots));
+}
+
 std::string split_report(const char* name, const data::SampleSource* source) {
   const auto* samples = dynamic_cast<const data::IndexedSamples*>(source);
   if (samples == nullptr) return "";
@@ -193,9 +205,7 @@ int run(const TrainCommandOptions& command, const config::OptionSet& set) {
   const int64_t global_batch = plan.batch.sequences * plan.batch.microbatches * topology.data();
   say_plan(plan, global_batch);
   if (command.dry_run) {
-    say("schedule\n  " + schedule::print(*plan.schedule));
-    for (const model::PlacedProgram& chunk : plan.train)
-      say(program::print(chunk.program, chunk.slots));
+    say_whole_plan(plan);
     return 0;
   }
 

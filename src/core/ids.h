@@ -1,6 +1,8 @@
 #pragma once
+#include <array>
 #include <compare>
 #include <cstdint>
+#include <string_view>
 
 namespace trireme {
 
@@ -20,5 +22,11 @@ using TensorId = Id<struct TensorTag>;          ///< row of the tensor table
 
 /// The named axes of the topology. Context and expert are always 1 so far.
 enum class Axis { tensor, context, expert, data, pipeline };
+
+[[nodiscard]] constexpr std::string_view name_of(Axis axis) {
+  constexpr std::array<std::string_view, 5> kNames = {"tensor", "context", "expert", "data",
+                                                      "pipeline"};
+  return kNames[static_cast<size_t>(axis)];
+}
 
 }  // namespace trireme

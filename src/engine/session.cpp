@@ -38,14 +38,14 @@ Session::Session(model::RunPlan plan, ops::Backend backend, comm::Communicator& 
 }
 
 std::byte* Session::tensor_memory(TensorId id, TensorState state) const {
-  const model::LocalTensor* tensor = &plan_.local[id];
-  if (tensor->alias && state != TensorState::gradient) tensor = &plan_.local[*tensor->alias];
+  const model::LocalTensor& tensor = plan_.local[id];
   const model::ArenaKind arena = state == TensorState::parameter  ? model::ArenaKind::parameters
                                  : state == TensorState::gradient ? model::ArenaKind::gradients
                                  : state == TensorState::first_moment
                                      ? model::ArenaKind::first_moments
                                      : model::ArenaKind::second_moments;
-  return memory_.base(arena) + tensor->offset;
+  return memory_.base(arena) +
+         (state == TensorState::gradient ? tensor.gradient_offset : tensor.offset);
 }
 
 void Session::write_tensor(TensorId id, TensorState state, std::span<const float> values) {

@@ -123,9 +123,16 @@ LocalTensors local_tensors(const parallel::TensorTable& table,
     if (!holds(chunks, tensor.place)) continue;
     LocalTensor& here = local.tensors[static_cast<size_t>(i)].emplace();
     here.slice = table.slice(id, topology, at);
-    here.offset = local.arena_bytes;
-    if (tensor.tied_to && local.holds(*tensor.tied_to)) here.alias = tensor.tied_to;
-    local.arena_bytes += (here.elements() * bytes_of(tensor.dtype) + 63) / 64 * 64;
+    const int64_t bytes = (here.elements() * bytes_of(tensor.dtype) + 63) / 64 * 64;
+    here.gradient_offset = local.gradient_bytes;
+    local.gradient_bytes += bytes;
+    if (tensor.tied_to && local.holds(*tensor.tied_to)) {
+      here.alias = tensor.tied_to;
+      here.offset = local[*tensor.tied_to].offset;
+    } else {
+      here.offset = local.parameter_bytes;
+      local.parameter_bytes += bytes;
+    }
   }
   return local;
 }

@@ -14,13 +14,14 @@ namespace trireme::model {
 [[nodiscard]] parallel::TensorTable gpt_tensors(const GptShape& shape,
                                                 const parallel::Topology& topology);
 
-/// Where one rank keeps a tensor: the same offset in the parameter, gradient and moment arenas (all
-/// fp32 so far).
+/// Where one rank keeps a tensor (all fp32 so far).
 struct LocalTensor {
   parallel::Slice slice;
-  int64_t offset = 0;  ///< bytes, of its own storage in each arena
-  std::optional<TensorId> alias =
-      {};  ///< tied, and the other holder is on this rank: parameter and moments are the other's
+  int64_t offset = 0;           ///< bytes, in the parameter and in each moment arena
+  int64_t gradient_offset = 0;  ///< bytes, in the gradient arena
+  /// Tied, and the other holder is on this rank: parameter and moments are the other's, the
+  /// gradient accumulator is its own.
+  std::optional<TensorId> alias = {};
 
   [[nodiscard]] int64_t elements() const { return slice.storage.elements(); }
 };
@@ -28,7 +29,8 @@ struct LocalTensor {
 /// The tensors that one rank holds.
 struct LocalTensors {
   std::vector<std::optional<LocalTensor>> tensors;  ///< by tensor id
-  int64_t arena_bytes = 0;                          ///< of each arena
+  int64_t parameter_bytes = 0;                      ///< of the parameter and of each moment arena
+  int64_t gradient_bytes = 0;
 
   [[nodiscard]] const LocalTensor& operator[](TensorId id) const {
     return *tensors[static_cast<size_t>(id.value)];

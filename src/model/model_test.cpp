@@ -164,7 +164,7 @@ TEST(ChunkProgram, PrintsLikeThePaper) {
   const RunPlan plan = plan_run(
       {.shape = tiny(), .batch = {.sequences = 2}, .topology = parallel::Topology(1, 2, 1)});
   const std::string text = program::print(plan.train[0].program, plan.train[0].slots);
-  for (const char* part : {"block attention, 3 times: layers 0-2", "o = all_reduce_start(o)",
+  for (const char* part : {"block attention, 3 times: layers 0-2", "o <- all_reduce_start()",
                            "context, lse = attention("}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
@@ -194,10 +194,18 @@ TEST(RunPlan, CountsWeightsAndStatesToTheByte) {
   const RunPlan plan =
       plan_run({.shape = gpt2_124m(), .batch = {.sequences = 4, .microbatches = 2}});
   const int64_t stored = (124439808 + (50304 - 50257) * 768) * int64_t{4};
-  // All of Gpt-2's extents are multiples of 16 elements, so alignment adds nothing; the tied head
-  // has its own accumulator.
-  EXPECT_EQ(plan.memory[ArenaKind::parameters], stored + int64_t{50304} * 768 * 4);
-  EXPECT_EQ(plan.memory[ArenaKind::gradients], plan.memory[ArenaKind::parameters]);
+  // All of GPT-2's extents are multiples of 16 elements, so alignment adds nothing.
+  EXPECT_EQ(plan.memory[ArenaKind::parameters], stored);
+  EXPECT_EQ(plan.memory[ArenaKind::first_moments], stored);
+  // The tied head has an accumulator of its own, and nothing else.
+  EXPECT_EQ(plan.memory[ArenaKind::gradients], stored + int64_t{50304} * 768 * 4);
+}
+
+TEST(RunPlan, EvaluatesInTheMemoryOfTheActivations) {
+  const RunRequest request = {.shape = gpt2_124m(), .batch = {.sequences = 4}};
+  RunRequest with_evaluation = request;
+  with_evaluation.evaluate = true;
+  EXPECT_EQ(plan_run(with_evaluation).memory.total(), plan_run(request).memory.total());
 }
 
 TEST(RunPlan, RefusesImpossibleSizesWithRuleAndRemedy) {

@@ -44,28 +44,56 @@ std::vector<PlacedProgram> chunk_programs(const RunPlan& plan, Mode mode) {
   return programs;
 }
 
-int64_t most_temporary(const RunPlan& plan) {
-  int64_t most = 0;
-  const auto see = [&](const PlacedProgram& placed) {
-    most = std::max(most, placed.slots.temporary_bytes);
-  };
-  std::for_each(plan.train.begin(), plan.train.end(), see);
-  std::for_each(plan.evaluate.begin(), plan.evaluate.end(), see);
-  if (plan.decode) see(*plan.decode);
-  if (plan.step) see(*plan.step);
-  return most;
+// Every program of the plan.
+template <class Visit>
+void for_each_program(RunPlan& plan, Visit visit) {
+  for (PlacedProgram& placed : plan.train) visit(placed);
+  for (PlacedProgram& placed : plan.evaluate) visit(placed);
+  if (plan.decode) visit(*plan.decode);
+  if (plan.step) visit(*plan.step);
 }
 
-int64_t most_workspace(const RunPlan& plan) {
-  int64_t most = 0;
-  const auto see = [&](const PlacedProgram& placed) {
-    most = std::max(most, program::workspace_bytes(placed.program, plan.profile));
-  };
-  std::for_each(plan.train.begin(), plan.train.end(), see);
-  std::for_each(plan.evaluate.begin(), plan.evaluate.end(), see);
-  if (plan.decode) see(*plan.decode);
-  if (plan.step) see(*plan.step);
-  return most;
+// Offsets of the batch fields in a slot.
+void lay_out_fields(RunPlan& plan) {
+  BatchLayout& layout = plan.batch_layout;
+  for_each_program(plan,
+                   [&](const PlacedProgram& placed) { collect_fields(placed.program, layout); });
+  for (size_t field = 0; field < layout.bytes.size(); ++field) {
+    layout.offset[field] = layout.slot_bytes;
+    layout.slot_bytes += aligned(layout.bytes[field]);
+  }
+}
+
+// Sizes of the arenas, and where each program lies in them.
+void lay_out_memory(RunPlan& plan) {
+  MemoryPlan& memory = plan.memory;
+  memory[ArenaKind::parameters] = plan.local.parameter_bytes;
+  if (plan.step) {
+    memory[ArenaKind::gradients] = plan.local.gradient_bytes;
+    memory[ArenaKind::first_moments] = plan.local.parameter_bytes;
+    memory[ArenaKind::second_moments] = plan.local.parameter_bytes;
+  }
+  for (size_t chunk = 0; chunk < plan.train.size(); ++chunk) {
+    const int in_flight = plan.assignment.in_flight[chunk];
+    plan.train[chunk].activation_base = memory[ArenaKind::activations];
+    memory[ArenaKind::activations] += plan.train[chunk].slots.saved_bytes * in_flight;
+    // Batch fields are shared by the rank's chunks: as many slots as the longest-lived chunk has.
+    memory.in_flight = std::max(memory.in_flight, in_flight);
+  }
+  // Evaluation happens between steps, when no microbatch is in flight: its temporaries lie where
+  // the activations were.
+  if (!plan.train.empty()) {
+    for (PlacedProgram& placed : plan.evaluate) placed.temporary_arena = ArenaKind::activations;
+  }
+  for_each_program(plan, [&](const PlacedProgram& placed) {
+    int64_t& bytes = memory[placed.temporary_arena];
+    bytes = std::max(bytes, placed.slots.temporary_bytes);
+    memory[ArenaKind::workspace] = std::max(memory[ArenaKind::workspace],
+                                            program::workspace_bytes(placed.program, plan.profile));
+    memory[ArenaKind::cache] += placed.slots.persistent_bytes;
+  });
+  memory[ArenaKind::batch] = plan.batch_layout.slot_bytes * memory.in_flight;
+  memory[ArenaKind::scalars] = 64 * program::kStepScalars;
 }
 
 }  // namespace
@@ -155,35 +183,8 @@ RunPlan plan_run(const RunRequest& request) {
     plan.decode = place(chunk_program(sizes, plan.chunks.front(), plan.table));
   }
 
-  for (const auto& placed : plan.train) collect_fields(placed.program, plan.batch_layout);
-  for (const auto& placed : plan.evaluate) collect_fields(placed.program, plan.batch_layout);
-  if (plan.decode) collect_fields(plan.decode->program, plan.batch_layout);
-  for (size_t field = 0; field < plan.batch_layout.bytes.size(); ++field) {
-    plan.batch_layout.offset[field] = plan.batch_layout.slot_bytes;
-    plan.batch_layout.slot_bytes += aligned(plan.batch_layout.bytes[field]);
-  }
-
-  // The batch fields of a microbatch are shared by the rank's chunks: as many slots as the
-  // longest-lived chunk has.
-  MemoryPlan& memory = plan.memory;
-  for (const int in_flight : plan.assignment.in_flight)
-    memory.in_flight = std::max(memory.in_flight, in_flight);
-  memory[ArenaKind::parameters] = plan.local.arena_bytes;
-  if (request.train) {
-    memory[ArenaKind::gradients] = plan.local.arena_bytes;
-    memory[ArenaKind::first_moments] = plan.local.arena_bytes;
-    memory[ArenaKind::second_moments] = plan.local.arena_bytes;
-  }
-  for (size_t chunk = 0; chunk < plan.train.size(); ++chunk) {
-    plan.train[chunk].activation_base = memory[ArenaKind::activations];
-    memory[ArenaKind::activations] +=
-        plan.train[chunk].slots.saved_bytes * plan.assignment.in_flight[chunk];
-  }
-  memory[ArenaKind::temporaries] = most_temporary(plan);
-  memory[ArenaKind::workspace] = most_workspace(plan);
-  memory[ArenaKind::batch] = plan.batch_layout.slot_bytes * memory.in_flight;
-  memory[ArenaKind::scalars] = 64 * program::kStepScalars;
-  if (plan.decode) memory[ArenaKind::cache] = plan.decode->slots.persistent_bytes;
+  lay_out_fields(plan);
+  lay_out_memory(plan);
   return plan;
 }
 
@@ -199,16 +200,13 @@ Address address_of(const RunPlan& plan, const PlacedProgram& placed, size_t inst
               .offset = placed.activation_base + saved_base + placement.offset,
               .stride = placed.slots.saved_bytes};
     }
-    return {.arena = ArenaKind::temporaries, .offset = placement.offset};
+    return {.arena = placed.temporary_arena, .offset = placement.offset};
   };
   switch (value.kind) {
-    case ValueKind::parameter: {
-      const LocalTensor& tensor = plan.local[TensorId{bound}];
-      return {.arena = ArenaKind::parameters,
-              .offset = tensor.alias ? plan.local[*tensor.alias].offset : tensor.offset};
-    }
+    case ValueKind::parameter:
+      return {.arena = ArenaKind::parameters, .offset = plan.local[TensorId{bound}].offset};
     case ValueKind::gradient:
-      return {.arena = ArenaKind::gradients, .offset = plan.local[TensorId{bound}].offset};
+      return {.arena = ArenaKind::gradients, .offset = plan.local[TensorId{bound}].gradient_offset};
     case ValueKind::first_moment:
       return {.arena = ArenaKind::first_moments, .offset = plan.local[TensorId{bound}].offset};
     case ValueKind::second_moment:

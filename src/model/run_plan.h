@@ -47,6 +47,7 @@ struct PlacedProgram {
   program::Program program;
   program::SlotPlan slots;
   int64_t activation_base = 0;  ///< of its first slot in the activations arena
+  ArenaKind temporary_arena = ArenaKind::temporaries;
 };
 
 /// Offsets of the batch fields in one slot of the batch arena.

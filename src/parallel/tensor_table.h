@@ -84,4 +84,7 @@ class TensorTable {
   std::vector<Tensor> tensors_;
 };
 
+/// The table as text; tensors that differ in the layer only are one row.
+[[nodiscard]] std::string print(const TensorTable& table);
+
 }  // namespace trireme::parallel

@@ -27,23 +27,66 @@ std::string value_name(const Block& block, int v) {
   }
 }
 
-// "y, mean, rstd = layer_norm(x, gamma, beta)"; "+=" for what is accumulated.
+// "y, mean, rstd = layer_norm(x, gamma, beta)"; "(+)=" for what is accumulated, "<-" for what is
+// updated in place.
 std::string op_text(const Block& block, const Op& op) {
   const std::vector<Operand> operands = operands_of(op.spec);
   std::string outputs;
   std::string inputs;
-  bool adds = false;
+  const char* sign = "=";
   for (size_t i = 0; i < operands.size(); ++i) {
     if (op.values[i] == kNoValue) continue;
-    const std::string name = value_name(block, op.values[i]);
-    if (operands[i].access != Access::read) outputs += (outputs.empty() ? "" : ", ") + name;
-    if (operands[i].access == Access::read || operands[i].access == Access::update) {
-      inputs += (inputs.empty() ? "" : ", ") + name;
-    }
-    adds = adds || operands[i].access == Access::add;
+    const bool reads = operands[i].access == Access::read;
+    std::string& list = reads ? inputs : outputs;
+    list += (list.empty() ? "" : ", ") + value_name(block, op.values[i]);
+    if (operands[i].access == Access::add) sign = "(+)=";
+    if (operands[i].access == Access::update || operands[i].access == Access::part) sign = "<-";
   }
-  return format("{} {} {}({})", outputs, adds ? "(+)=" : "=", name_of(op.spec), inputs);
+  return format("{} {} {}({})", outputs, sign, name_of(op.spec), inputs);
 }
+
+// A name with its layer left open: "decoder.layers.7.mlp" as "decoder.layers.N.mlp".
+std::string without_layer(const std::string& text) {
+  static constexpr std::string_view kLayers = "layers.";
+  std::string out;
+  size_t at = 0;
+  for (size_t found = 0; (found = text.find(kLayers, at)) != std::string::npos;) {
+    size_t end = found + kLayers.size();
+    out += text.substr(at, end - at);
+    const size_t digits = end;
+    while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
+    if (end > digits) out += 'N';
+    at = end;
+  }
+  return out + text.substr(at);
+}
+
+// Rows of a table, those that differ in the layer only joined: the step program has an op for each
+// tensor.
+class JoinedRows {
+ public:
+  void add(std::vector<std::string> cells) {
+    std::string key;
+    for (std::string& cell : cells) {
+      cell = without_layer(cell);
+      key += cell + '\n';
+    }
+    const auto [found, is_new] = index_.try_emplace(key, rows_.size());
+    if (is_new) rows_.emplace_back(std::move(cells), 0);
+    rows_[found->second].second += 1;
+  }
+  // The first cell says how many a row stands for.
+  void put_into(TextTable& table) {
+    for (auto& [cells, count] : rows_) {
+      if (count > 1) cells[0] += format("  ({} times)", count);
+      table.row(std::move(cells));
+    }
+  }
+
+ private:
+  std::vector<std::pair<std::vector<std::string>, int>> rows_;
+  std::map<std::string, size_t> index_;
+};
 
 std::string flops_text(double flops) {
   return flops == 0 ? "" : count_text(flops);
@@ -58,16 +101,18 @@ void ops_table(std::string& text, const Block& block, const std::vector<Op>& ops
                    {"nominal", Align::right},
                    {"moved", Align::right},
                    {"sent", Align::right}});
+  JoinedRows rows;
   for (const Op& op : ops) {
     const Cost cost = cost_of(op.spec);
     const char* half = op.half == Half::input_gradient    ? "I"
                        : op.half == Half::weight_gradient ? "W"
                                                           : "";
     const auto* start = std::get_if<AllReduceStart>(&op.spec);
-    table.row({op_text(block, op), half, flops_text(cost.flops), flops_text(cost.nominal_flops),
-               cost.bytes == 0 ? "" : bytes_text(cost.bytes),
-               start == nullptr ? "" : bytes_text(start->wire_bytes())});
+    rows.add({op_text(block, op), half, flops_text(cost.flops), flops_text(cost.nominal_flops),
+              cost.bytes == 0 ? "" : bytes_text(cost.bytes),
+              start == nullptr ? "" : bytes_text(start->wire_bytes())});
   }
+  rows.put_into(table);
   text += table.text(2) + "\n";
 }
 
@@ -93,13 +138,18 @@ void values_table(std::string& text, const Block& block, const std::vector<Place
                    {"shape", Align::left},
                    {"bytes", Align::right},
                    {"lifetime and place", Align::left}});
+  JoinedRows rows;
   for (size_t v = 0; v < block.values.size(); ++v) {
     const Value& value = block.values[v];
-    if (value.kind == ValueKind::gradient || value.kind == ValueKind::scalar) continue;
-    table.row({value.name, std::string(name_of(value.kind)), std::string(name_of(value.dtype)),
-               value.shape.text(), bytes_text(static_cast<double>(value.bytes())),
-               place_text(placements[v], form)});
+    const bool like_parameter = value.kind == ValueKind::gradient ||
+                                value.kind == ValueKind::first_moment ||
+                                value.kind == ValueKind::second_moment;
+    if (like_parameter || value.kind == ValueKind::scalar) continue;
+    rows.add({value.name, std::string(name_of(value.kind)), std::string(name_of(value.dtype)),
+              value.shape.text(), bytes_text(static_cast<double>(value.bytes())),
+              place_text(placements[v], form)});
   }
+  rows.put_into(table);
   text += table.text(2) + "\n";
 }
 
