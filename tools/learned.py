@@ -5,7 +5,6 @@ Reads the metrics of a run (JSON lines); exit status 1 unless the loss is below 
 """
 
 import json
-import math
 import sys
 
 
@@ -27,9 +26,9 @@ def main():
     entropy = last_value(lines, "unigram_entropy")
     if loss is None or entropy is None:
         sys.exit(f"error: learned: {sys.argv[1]} lacks validation_loss or unigram_entropy; was the run validated (eval-iters)?")
-    print(f"held-out loss {loss:.2f} nats a token (PPL {math.exp(loss):.1f}); knowing only how frequent each token is: {entropy:.2f}")
     if not loss < entropy:  # also when it is not a number
         sys.exit("error: learned: the model predicts no better than frequencies do; train for longer: ./dev quickstart --minutes 10")
+    print(f"learned: on held-out text {entropy - loss:.2f} nats a token better than frequencies alone")
 
 
 if __name__ == "__main__":

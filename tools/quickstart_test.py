@@ -76,7 +76,7 @@ class Quickstart(unittest.TestCase):
         said, calls = self.quickstart()
         self.assertEqual([call[0] for call in calls], ["tokenizer", "preprocess", "train", "generate", "generate", "generate"])
         self.assertIn("--train-iters", calls[2])
-        self.assertIn("held-out loss 4.00", said)
+        self.assertIn("2.00 nats a token better", said)
         self.assertIn("A transaction is and so on", said)
         said, calls = self.quickstart()
         self.assertEqual([call[0] for call in calls], ["generate"] * 3)

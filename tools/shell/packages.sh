@@ -71,7 +71,7 @@ install_packages() {
     fail "packages are missing, and this is neither root nor a user with sudo" \
       "as root, run: apt-get install --no-install-recommends ${lacking[*]}"
   fi
-  printf 'installing %d packages, and what they need: %s\n' "${#lacking[@]}" "${lacking[*]}"
+  printf 'installing, with what they need: %s\n' "${lacking[*]}"
   apt_install "${reinstall[@]}" "${lacking[@]}"
   printf 'installed in %s\n' "$(duration $((SECONDS - start)))"
 }

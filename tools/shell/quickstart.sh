@@ -76,8 +76,8 @@ quickstart_options() {
     shift
   done
   if [[ $short == yes ]]; then
-    out=${out:-out/quickstart-short} pages=200 vocabulary_size=1024 length=${length:-iterations=150}
-    model=(--num-layers 2 --hidden-size 128 --num-attention-heads 4 --seq-length 128 --eval-interval 50)
+    out=${out:-out/quickstart-short} pages=200 vocabulary_size=1024 length=${length:-iterations=500}
+    model=(--num-layers 2 --hidden-size 128 --num-attention-heads 4 --seq-length 128 --eval-interval 100)
   else
     out=${out:-out/quickstart} pages=0 vocabulary_size=4096 length=${length:-minutes=3}
   fi
@@ -118,14 +118,23 @@ run() {
   "$@" || fail "this command failed with status $?, see above: $(quoted "$@")" "steps that are done are kept: run ./dev quickstart again"
 }
 
-# Words as one would type them.
+# Words as one would type them; a long command goes on in the next line before an option.
 quoted() {
-  local word line=''
-  for word in "$@"; do
+  local word line='' option='' lines=''
+  for word in "$@" --; do
+    if [[ $word == --* ]]; then
+      if ((${#line} + ${#option} > 100)); then
+        lines+="${line# } \\"$'\n    '
+        line=''
+      fi
+      line+=$option
+      option=''
+      [[ $word != -- ]] || break
+    fi
     [[ $word =~ ^[A-Za-z0-9_./=,:+-]+$ ]] || word="'${word//\'/\'\\\'\'}'"
-    line+=" $word"
+    option+=" $word"
   done
-  printf '%s' "${line# }"
+  printf '%s' "$lines${line# }"
 }
 
 build_program() {
@@ -174,7 +183,7 @@ iterations_in() {
 sample() {
   local prompt
   for prompt in "To create a table" "The query planner" "A transaction is"; do
-    run "$program" generate --load "$out/checkpoints" "${vocabulary[@]}" --prompt "$prompt" --num-tokens 80 --temperature 0.8 --top-p 0.95
+    run "$program" generate --load "$out/checkpoints" --prompt "$prompt" --num-tokens 80 --temperature 0.8 --top-p 0.95
     printf '\n'
   done
 }
@@ -191,13 +200,19 @@ say_times() {
 
 say_next() {
   heading "What to do next"
-  cat << NEXT
-  see how it learned   $out/loss.svg, $out/metrics.jsonl
-  another sample       $(quoted "$program" generate --load "$out/checkpoints" "${vocabulary[@]}" --prompt "An index" --seed 7)
-  train for longer     ./dev quickstart --minutes 15
-  a larger model       edit $config, then ./dev quickstart
-  your own text        $(quoted "$program" preprocess --input yours.jsonl --output-prefix out/yours "${vocabulary[@]}" --append-eod)
-  what a step costs    $(quoted "$program" train --config "$config" --data-path "$out/corpus_text_document" "${vocabulary[@]}" --dry-run)
-  every option         $(quoted "$program" train --help)
-NEXT
+  say_command "See how it learned: $out/loss.svg and $out/metrics.jsonl. Another sample:" \
+    "$program" generate --load "$out/checkpoints" --prompt "An index" --seed 7
+  say_command "Train for longer, or a larger model (edit $config first):" ./dev quickstart --minutes 15
+  say_command "Your own text, a line of JSON a document:" \
+    "$program" preprocess --input yours.jsonl --output-prefix out/yours "${vocabulary[@]}" --append-eod
+  say_command "What a step holds and computes, before it runs:" \
+    "$program" train --config "$config" --data-path "$out/corpus_text_document" "${vocabulary[@]}" --dry-run
+  say_command "Every option:" "$program" train --help
+}
+
+# say_command WORDS COMMAND...
+say_command() {
+  printf '%s\n' "$1"
+  shift
+  printf '  %s\n' "$(quoted "$@")"
 }
