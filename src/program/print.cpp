@@ -19,9 +19,9 @@ std::string value_name(const Block& block, int v) {
     case ValueKind::gradient:
       return "d(" + value.name + ")";
     case ValueKind::first_moment:
-      return "m(" + value.name + ")";
+      return "m";
     case ValueKind::second_moment:
-      return "v(" + value.name + ")";
+      return "v";
     default:
       return value.name;
   }
