@@ -1,0 +1,251 @@
+// The way from text to samples with the built program, and the mistakes that people make on it.
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/file.h"
+#include "core/format.h"
+
+namespace trireme::app {
+namespace {
+
+struct Outcome {
+  int status = -1;
+  std::string text;
+};
+
+Outcome shell(const std::string& line) {
+  std::FILE* pipe = ::popen(line.c_str(), "r");
+  if (pipe == nullptr) return {};
+  Outcome outcome;
+  std::array<char, 4096> buffer = {};
+  while (const size_t n = std::fread(buffer.data(), 1, buffer.size(), pipe))
+    outcome.text.append(buffer.data(), n);
+  const int status = ::pclose(pipe);
+  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+  return outcome;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// Sentences of our own with enough order in them to be learnt.
+std::string corpus() {
+  const std::array<const char*, 6> who = {"the rower",    "the helmsman", "a tall mast",
+                                          "the long oar", "her captain",  "one bank"};
+  const std::array<const char*, 5> does = {"pulls", "turns", "watches", "follows", "answers"};
+  const std::array<const char*, 6> what = {"the stern",    "a slow drum", "the open sea",
+                                           "every stroke", "the harbour", "its shadow"};
+  std::string text;
+  uint32_t state = 12345;
+  const auto next = [&](size_t below) {
+    state = state * 1664525U + 1013904223U;
+    return (state >> 16) % below;
+  };
+  for (int document = 0; document < 120; ++document) {
+    text += "{\"text\": \"";
+    for (int sentence = 0; sentence < 12; ++sentence) {
+      text += format("{} {} {}. ", who[next(6)], does[next(5)], what[next(6)]);
+    }
+    text += "\"}\n";
+  }
+  return text;
+}
+
+// A folder with corpus, tokenizer and dataset, made once by the program itself.
+class RunTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    std::string pattern = testing::TempDir() + "trireme-run-XXXXXX";
+    folder_ = ::mkdtemp(pattern.data());
+    write_file(folder_ / "corpus.jsonl", corpus());
+    const Outcome tokenizer =
+        run("tokenizer train --input corpus.jsonl --json-keys text --vocab-size 300 --output "
+            "tokenizer");
+    ASSERT_EQ(tokenizer.status, 0) << tokenizer.text;
+    const Outcome dataset =
+        run("preprocess --input corpus.jsonl --output-prefix corpus --append-eod " + kTokenizer);
+    ASSERT_EQ(dataset.status, 0) << dataset.text;
+  }
+  static void TearDownTestSuite() { std::filesystem::remove_all(folder_); }
+
+  // Standard output and error together, in the folder.
+  static Outcome run(const std::string& arguments) {
+    return shell(format("cd '{}' && '{}' {} 2>&1", folder_.string(), TRIREME_PROGRAM, arguments));
+  }
+  // Standard error alone.
+  static Outcome errors(const std::string& arguments) {
+    return shell(
+        format("cd '{}' && '{}' {} 2>&1 >/dev/null", folder_.string(), TRIREME_PROGRAM, arguments));
+  }
+  static std::string train(const std::string& more) {
+    return "train --num-layers 1 --hidden-size 32 --num-attention-heads 2 --seq-length 32 "
+           "--micro-batch-size 4 "
+           "--global-batch-size 8 --lr 1e-2 --lr-warmup-iters 2 --lr-decay-iters 30 --log-interval "
+           "5 --eval-interval 15 "
+           "--eval-iters 2 --split 90,10 --data-path corpus_text_document " +
+           kTokenizer + " " + more;
+  }
+
+  inline static const std::string kTokenizer =
+      "--vocab-file tokenizer/vocab.json --merge-file tokenizer/merges.txt";
+  inline static Path folder_;
+};
+
+// The losses of a metrics file, line by line, without times.
+std::string losses(const Path& file) {
+  std::string found;
+  const std::string text = read_file(file);
+  size_t at = 0;
+  while ((at = text.find("\"loss\":", at)) != std::string::npos) {
+    const size_t end = text.find(',', at);
+    found += text.substr(at, end - at) + "\n";
+    at = end;
+  }
+  return found;
+}
+
+TEST_F(RunTest, LearnsSavesContinuesBitForBitAndWrites) {
+  const Outcome whole = run(train(
+      "--train-iters 30 --save whole --metrics-file whole.jsonl --loss-curve-file whole.svg"));
+  ASSERT_EQ(whole.status, 0) << whole.text;
+  for (const char* part : {"memory of this rank", "lm loss: ", "validation loss at iteration 30",
+                           "held-out loss", "perplexity", "saved iteration 30"}) {
+    EXPECT_TRUE(contains(whole.text, part)) << part << "\n" << whole.text;
+  }
+  EXPECT_TRUE(contains(read_file(folder_ / "whole.svg"), "</svg>"));
+
+  const Outcome first = run(train("--train-iters 12 --save parts --metrics-file parts.jsonl"));
+  ASSERT_EQ(first.status, 0) << first.text;
+  const Outcome second =
+      run(train("--train-iters 30 --load parts --save parts --metrics-file parts.jsonl"));
+  ASSERT_EQ(second.status, 0) << second.text;
+  EXPECT_TRUE(contains(second.text,
+                       "continuing from parts/iter_0000012: iteration 12, 96 samples consumed"))
+      << second.text;
+  EXPECT_EQ(losses(folder_ / "parts.jsonl"), losses(folder_ / "whole.jsonl"));
+  const std::string lines = losses(folder_ / "whole.jsonl");
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 30);
+
+  const std::string prompt = "generate --load whole --prompt 'the rower' --num-tokens 20 --seed 3";
+  const Outcome sample = run(prompt);
+  EXPECT_EQ(sample.status, 0) << sample.text;
+  EXPECT_EQ(sample.text.rfind("the rower", 0), 0U) << sample.text;
+  EXPECT_EQ(run(prompt).text, sample.text);
+  EXPECT_EQ(run("generate --load parts --prompt 'the rower' --num-tokens 20 --seed 3").text,
+            sample.text);
+}
+
+TEST_F(RunTest, DryRunPrintsThePlanAndTouchesNothing) {
+  const Outcome outcome = run(train("--train-iters 30 --save untouched --dry-run"));
+  EXPECT_EQ(outcome.status, 0);
+  for (const char* part : {"memory of this rank", "0F0 0B0 0F1 0B1 step",
+                           "decoder.layers.N.mlp.linear_fc1.weight", "block attention", "adamw("}) {
+    EXPECT_TRUE(contains(outcome.text, part)) << part << "\n" << outcome.text;
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "untouched"));
+}
+
+TEST_F(RunTest, SavedRunCanBeRerun) {
+  ASSERT_EQ(run(train("--train-iters 3 --save rerun")).status, 0);
+  const std::string manifest = read_file(folder_ / "rerun/iter_0000003/manifest.json");
+  EXPECT_TRUE(contains(manifest, "num-layers = 1")) << manifest.substr(0, 2000);
+}
+
+struct Mistake {
+  const char* name;
+  std::string arguments;
+  int status;
+  std::vector<const char*> parts;
+};
+
+TEST_F(RunTest, TellsEachMistakeInOneMessageWithARemedy) {
+  ASSERT_EQ(run(train("--train-iters 2 --save small")).status, 0);
+  write_file(folder_ / "bad.jsonl", "{\"text\": \"fine\"}\n{\"text\": broken}\n");
+  const std::string index = read_file(folder_ / "corpus_text_document.idx");
+  write_file(folder_ / "cut_text_document.idx", index.substr(0, index.size() / 2));
+  write_file(folder_ / "cut_text_document.bin", read_file(folder_ / "corpus_text_document.bin"));
+  std::filesystem::copy(folder_ / "small", folder_ / "damaged",
+                        std::filesystem::copy_options::recursive);
+  const Path weights = folder_ / "damaged/iter_0000002/model.safetensors";
+  std::string bytes = read_file(weights);
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 8);
+  write_file(weights, bytes);
+
+  const std::vector<Mistake> mistakes = {
+      {"unknown option",
+       train("--train-iters 2 --hiden-size 3"),
+       2,
+       {"--hiden-size", "--hidden-size"}},
+      {"unknown subcommand", "trian", 2, {"trian", "train"}},
+      {"missing option", "train --num-layers 1", 2, {"--hidden-size"}},
+      {"no vocabulary",
+       "train --num-layers 1 --hidden-size 8 --num-attention-heads 1 --seq-length 8 "
+       "--micro-batch-size 1 "
+       "--train-iters 1 --lr 1 --data-path corpus_text_document",
+       2,
+       {"--vocab-size"}},
+      {"heads", train("--train-iters 2 --num-attention-heads 5"), 2, {"num-attention-heads"}},
+      {"missing dataset",
+       train("--train-iters 2") + " --data-path nothing_here",
+       2,
+       {"--data-path"}},
+      {"malformed line",
+       "preprocess --input bad.jsonl --output-prefix bad " + kTokenizer,
+       1,
+       {"bad.jsonl", "2"}},
+      {"missing file",
+       "preprocess --input gone.jsonl --output-prefix gone " + kTokenizer,
+       1,
+       {"gone.jsonl", "No such file"}},
+      {"cut index",
+       std::string("train --num-layers 1 --hidden-size 32 --num-attention-heads 2 --seq-length 32 "
+                   "--micro-batch-size 4 "
+                   "--lr 1e-2 --train-iters 1 --data-path cut_text_document ") +
+           kTokenizer,
+       1,
+       {"cut_text_document.idx"}},
+      {"damaged checkpoint", "generate --load damaged --prompt x", 1, {"model.safetensors"}},
+      {"no checkpoint", "generate --load nowhere --prompt x", 1, {"nowhere"}},
+      {"another model",
+       "train --num-layers 2 --hidden-size 32 --num-attention-heads 2 --seq-length 32 "
+       "--micro-batch-size 4 --lr 1e-2 "
+       "--train-iters 4 --load small --data-path corpus_text_document " +
+           kTokenizer,
+       1,
+       {"--num-layers 1 (here 2)"}},
+      {"too little memory",
+       "train --num-layers 96 --hidden-size 12288 --num-attention-heads 96 --seq-length 32 "
+       "--micro-batch-size 1 "
+       "--train-iters 1 --lr 1e-4 --data-path corpus_text_document " +
+           kTokenizer,
+       1,
+       {"needs", "optimizer, first moments", "--micro-batch-size"}},
+      {"too many ranks", train("--train-iters 2 --ranks 2"), 2, {"--ranks"}},
+      {"too few tokens",
+       "train --num-layers 1 --hidden-size 32 --num-attention-heads 2 --seq-length 900000 "
+       "--micro-batch-size 1 "
+       "--train-iters 1 --lr 1e-4 --eval-iters 0 --data-path corpus_text_document " +
+           kTokenizer,
+       1,
+       {"token"}},
+  };
+  for (const Mistake& mistake : mistakes) {
+    const Outcome outcome = errors(mistake.arguments);
+    EXPECT_EQ(outcome.status, mistake.status) << mistake.name << "\n" << outcome.text;
+    for (const char* part : mistake.parts)
+      EXPECT_TRUE(contains(outcome.text, part)) << mistake.name << ": " << part << "\n"
+                                                << outcome.text;
+    EXPECT_FALSE(contains(outcome.text, "terminate")) << outcome.text;
+  }
+}
+
+}  // namespace
+}  // namespace trireme::app
