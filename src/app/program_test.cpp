@@ -14,6 +14,7 @@
 #include "app/commands.h"
 #include "config/groups/all.h"
 #include "core/error.h"
+#include "core/file.h"
 
 namespace trireme::app {
 namespace {
@@ -208,6 +209,11 @@ TEST(GuardedProgram, TurnsEveryFailureIntoOneMessage) {
     EXPECT_EQ(text.rfind(message, 0), 0U) << text;
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
   }
+}
+
+TEST(Program, PrintsTheOptionsPageOfTheDocs) {
+  // Printed again by: trireme options --markdown > docs/options.md
+  EXPECT_EQ(output_of("options --markdown").text, read_file(TRIREME_SOURCE_DIR "/docs/options.md"));
 }
 
 }  // namespace
