@@ -10,14 +10,24 @@ namespace {
 
 struct OptionsPageOptions {
   bool markdown = false;
+  bool json = false;
 
   static const config::Group& group() {
     static const config::Group table = {
         "Output",
         "how the page is written",
         {config::field(&OptionsPageOptions::markdown,
-                       {.name = "markdown", .help = "write a Markdown page", .saved = false})}};
+                       {.name = "markdown", .help = "write a Markdown page", .saved = false}),
+         config::field(&OptionsPageOptions::json,
+                       {.name = "json", .help = "write JSON, for programs", .saved = false})}};
     return table;
+  }
+  [[nodiscard]] std::optional<config::Conflict> validate() const {
+    if (!markdown || !json) return std::nullopt;
+    return config::Conflict{.names = {"json", "markdown"},
+                            .what = "both --json and --markdown",
+                            .rule = "the page has one form",
+                            .remedy = "leave one out"};
   }
 };
 
@@ -26,6 +36,12 @@ void declare(OptionsPageOptions& options, config::OptionSet& set) {
 }
 
 int run(const OptionsPageOptions& options, const config::OptionSet& /*set*/) {
+  if (options.json) {
+    std::string page = config::json_of(config::all_groups());
+    page.pop_back();  // say() ends the line
+    say(page);
+    return 0;
+  }
   std::string page;
   if (options.markdown) {
     page =

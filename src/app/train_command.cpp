@@ -1,6 +1,7 @@
 // trireme train: from token files to a trained model.
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "app/commands.h"
 #include "app/rank.h"
@@ -22,6 +23,7 @@ namespace {
 struct TrainCommandOptions {
   train::TrainOptions run;
   bool dry_run = false;
+  bool json = false;
 
   static const config::Group& group() {
     static const config::Group table = {
@@ -29,9 +31,21 @@ struct TrainCommandOptions {
         "what is done with the run",
         {config::field(&TrainCommandOptions::dry_run,
                        {.name = "dry-run",
-                        .help = "print the plan (memory, schedule, program) and stop",
-                        .saved = false})}};
+                        .help = "print the plan (memory, tensors, schedule, programs) and stop",
+                        .saved = false}),
+         config::field(
+             &TrainCommandOptions::json,
+             {.name = "json",
+              .help = "with --dry-run: the effective options and the plan's numbers as JSON",
+              .saved = false})}};
     return table;
+  }
+  [[nodiscard]] std::optional<config::Conflict> validate() const {
+    if (!json || dry_run) return std::nullopt;
+    return config::Conflict{.names = {"json"},
+                            .what = "--json without --dry-run",
+                            .rule = "a run writes its numbers to --metrics-file",
+                            .remedy = "add --dry-run, or give --metrics-file"};
   }
 };
 
@@ -70,6 +84,26 @@ void say_plan(const model::RunPlan& plan, int64_t global_batch) {
   say(format("batch: {} sequences = {} microbatches of {}; {} FLOP per step", global_batch,
              plan.batch.microbatches, plan.batch.sequences, count_text(plan.nominal_step_flops())));
   say(plan.memory.text());
+}
+
+// The same for a program: effective options, sizes, memory in bytes.
+std::string plan_json(const model::RunPlan& plan, const config::OptionSet& set) {
+  nlohmann::ordered_json memory = nlohmann::ordered_json::object();
+  for (int i = 0; i < model::kArenas; ++i) {
+    const auto kind = static_cast<model::ArenaKind>(i);
+    memory[std::string(model::name_of(kind))] = plan.memory[kind];
+  }
+  const nlohmann::ordered_json json = {
+      {"format", "trireme-plan"},
+      {"version", 1},
+      {"options", nlohmann::ordered_json::parse(config::json_text(set.views()))},
+      {"parameters", plan.table.parameters()},
+      {"microbatches", plan.batch.microbatches},
+      {"step_flops", plan.nominal_step_flops()},
+      {"schedule", schedule::print(*plan.schedule)},
+      {"memory_bytes", memory},
+      {"memory_bytes_total", plan.memory.total()}};
+  return json.dump(2);
 }
 
 // Everything that will happen, as values.
@@ -203,6 +237,10 @@ int run(const TrainCommandOptions& command, const config::OptionSet& set) {
                                          .profile = rank.backend().profile,
                                          .evaluate = validates});
   const int64_t global_batch = plan.batch.sequences * plan.batch.microbatches * topology.data();
+  if (command.json) {
+    say(plan_json(plan, set));
+    return 0;
+  }
   say_plan(plan, global_batch);
   if (command.dry_run) {
     say_whole_plan(plan);

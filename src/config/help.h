@@ -22,6 +22,10 @@ namespace trireme::config {
 /// A group as a section of a Markdown page.
 [[nodiscard]] std::string markdown_of(const Group& group);
 
+/// Groups with their fields for a program: a JSON list, each field with name, what it takes, unit,
+/// default and help.
+[[nodiscard]] std::string json_of(std::span<const Group* const> groups);
+
 /// Paragraphs (lines of the text) broken between words; every line indented. A word that is too
 /// long stands alone. Columns are counted in UTF-8 characters. Ends with a newline.
 [[nodiscard]] std::string wrapped(std::string_view text, int columns, int indent);

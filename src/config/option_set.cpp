@@ -129,7 +129,8 @@ std::string OptionSet::help(const std::string& about, const std::string& example
   for (const GroupView& view : order) {
     std::vector<const Field*> fields;
     for (const auto& [field, options, source] : bound_) {
-      if (options == view.options) fields.push_back(&field);
+      // By name: a struct and its first member's struct have one address.
+      if (view.group->find(field.name) != nullptr) fields.push_back(&field);
     }
     text += format("\n{}\n{}", view.group->title, help_of(fields, columns));
   }

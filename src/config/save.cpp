@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "config/help.h"
 #include "config/run_file.h"
 #include "core/format.h"
 
@@ -81,6 +82,22 @@ std::string json_text(std::span<const GroupView> groups) {
     }
   }
   return object.dump(2) + "\n";
+}
+
+std::string json_of(std::span<const Group* const> groups) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Group* group : groups) {
+    nlohmann::ordered_json fields = nlohmann::ordered_json::array();
+    for (const Field& field : group->fields) {
+      fields.push_back({{"name", field.name},
+                        {"takes", field.takes()},
+                        {"unit", field.unit},
+                        {"default", field.default_text()},
+                        {"help", field.help}});
+    }
+    list.push_back({{"title", group->title}, {"about", group->about}, {"options", fields}});
+  }
+  return list.dump(2) + "\n";
 }
 
 }  // namespace trireme::config
