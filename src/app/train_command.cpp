@@ -1,9 +1,9 @@
 // trireme train: from token files to a trained model.
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "app/commands.h"
+#include "app/plan_text.h"
 #include "app/rank.h"
 #include "checkpoint/folder.h"
 #include "config/run_file.h"
@@ -13,7 +13,6 @@
 #include "data/report.h"
 #include "data/sample_source.h"
 #include "ops/cpu/peak.h"
-#include "program/print.h"
 #include "train/checkpointing.h"
 #include "train/loop.h"
 
@@ -70,52 +69,6 @@ int64_t vocabulary_of(const train::TrainOptions& options,
                 .remedy = format("use --vocab-size {} or leave it out", words)});
   }
   return options.model.vocab_size.value_or(words);
-}
-
-// The plan as text: what --dry-run shows, and in short what every run begins with.
-void say_plan(const model::RunPlan& plan, int64_t global_batch) {
-  say(format("model: {} parameters ({} layers, hidden {}, {} heads, {} words, sequences of {})",
-             count_text(static_cast<double>(plan.table.parameters())), plan.shape.layers,
-             plan.shape.hidden, plan.shape.heads, plan.shape.vocabulary, plan.shape.length));
-  say(format("layers: {} of {} placed on {} stage{}; ranks: p {} x t {} x d {}, {} threads each",
-             plan.chunks.front().layers, plan.shape.layers, plan.topology.pipeline(),
-             plan.topology.pipeline() == 1 ? "" : "s", plan.topology.pipeline(),
-             plan.topology.tensor(), plan.topology.data(), plan.profile.threads));
-  say(format("batch: {} sequences = {} microbatches of {}; {} FLOP per step", global_batch,
-             plan.batch.microbatches, plan.batch.sequences, count_text(plan.nominal_step_flops())));
-  say(plan.memory.text());
-}
-
-// The same for a program: effective options, sizes, memory in bytes.
-std::string plan_json(const model::RunPlan& plan, const config::OptionSet& set) {
-  nlohmann::ordered_json memory = nlohmann::ordered_json::object();
-  for (int i = 0; i < model::kArenas; ++i) {
-    const auto kind = static_cast<model::ArenaKind>(i);
-    memory[std::string(model::name_of(kind))] = plan.memory[kind];
-  }
-  const nlohmann::ordered_json json = {
-      {"format", "trireme-plan"},
-      {"version", 1},
-      {"options", nlohmann::ordered_json::parse(config::json_text(set.views()))},
-      {"parameters", plan.table.parameters()},
-      {"microbatches", plan.batch.microbatches},
-      {"step_flops", plan.nominal_step_flops()},
-      {"schedule", schedule::print(*plan.schedule)},
-      {"memory_bytes", memory},
-      {"memory_bytes_total", plan.memory.total()}};
-  return json.dump(2);
-}
-
-// Everything that will happen, as values.
-void say_whole_plan(const model::RunPlan& plan) {
-  say("tensors\n" + parallel::print(plan.table));
-  say("schedule\n" + schedule::print(*plan.schedule));
-  for (const auto* programs : {&plan.train, &plan.evaluate}) {
-    for (const model::PlacedProgram& placed : *programs) {
-      say(program::print(placed.program, placed.slots));
-    }
-  }
-  say(program::print(plan.step->program, plan.step->slots));
 }
 
 std::string split_report(const char* name, const data::SampleSource* source) {
@@ -238,7 +191,7 @@ int run(const TrainCommandOptions& command, const config::OptionSet& set) {
                                          .evaluate = validates});
   const int64_t global_batch = plan.batch.sequences * plan.batch.microbatches * topology.data();
   if (command.json) {
-    say(plan_json(plan, set));
+    say(plan_json(plan, set.views()));
     return 0;
   }
   say_plan(plan, global_batch);

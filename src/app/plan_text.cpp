@@ -1,0 +1,55 @@
+#include "app/plan_text.h"
+
+#include <nlohmann/json.hpp>
+
+#include "config/run_file.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "program/print.h"
+
+namespace trireme::app {
+
+void say_plan(const model::RunPlan& plan, int64_t global_batch) {
+  say(format("model: {} parameters ({} layers, hidden {}, {} heads, {} words, sequences of {})",
+             count_text(static_cast<double>(plan.table.parameters())), plan.shape.layers,
+             plan.shape.hidden, plan.shape.heads, plan.shape.vocabulary, plan.shape.length));
+  say(format("layers: {} of {} placed on {} stage{}; ranks: p {} x t {} x d {}, {} threads each",
+             plan.chunks.front().layers, plan.shape.layers, plan.topology.pipeline(),
+             plan.topology.pipeline() == 1 ? "" : "s", plan.topology.pipeline(),
+             plan.topology.tensor(), plan.topology.data(), plan.profile.threads));
+  say(format("batch: {} sequences = {} microbatches of {}; {} FLOP per step", global_batch,
+             plan.batch.microbatches, plan.batch.sequences, count_text(plan.nominal_step_flops())));
+  say(plan.memory.text());
+}
+
+std::string plan_json(const model::RunPlan& plan, std::span<const config::GroupView> options) {
+  nlohmann::ordered_json memory = nlohmann::ordered_json::object();
+  for (int i = 0; i < model::kArenas; ++i) {
+    const auto kind = static_cast<model::ArenaKind>(i);
+    memory[std::string(model::name_of(kind))] = plan.memory[kind];
+  }
+  const nlohmann::ordered_json json = {
+      {"format", "trireme-plan"},
+      {"version", 1},
+      {"options", nlohmann::ordered_json::parse(config::json_text(options))},
+      {"parameters", plan.table.parameters()},
+      {"microbatches", plan.batch.microbatches},
+      {"step_flops", plan.nominal_step_flops()},
+      {"schedule", schedule::print(*plan.schedule)},
+      {"memory_bytes", memory},
+      {"memory_bytes_total", plan.memory.total()}};
+  return json.dump(2);
+}
+
+void say_whole_plan(const model::RunPlan& plan) {
+  say("tensors\n" + parallel::print(plan.table));
+  say("schedule\n" + schedule::print(*plan.schedule));
+  for (const auto* programs : {&plan.train, &plan.evaluate}) {
+    for (const model::PlacedProgram& placed : *programs) {
+      say(program::print(placed.program, placed.slots));
+    }
+  }
+  say(program::print(plan.step->program, plan.step->slots));
+}
+
+}  // namespace trireme::app

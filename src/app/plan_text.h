@@ -1,0 +1,20 @@
+#pragma once
+#include <span>
+#include <string>
+
+#include "config/group.h"
+#include "model/run_plan.h"
+
+namespace trireme::app {
+
+/// What every run begins with: the model, where its layers went, the batch, the memory table.
+void say_plan(const model::RunPlan& plan, int64_t global_batch);
+
+/// Everything that will happen, as values: tensors, schedule, the programs of all actions.
+void say_whole_plan(const model::RunPlan& plan);
+
+/// The plan's numbers for a program: effective options, sizes, memory in bytes.
+[[nodiscard]] std::string plan_json(const model::RunPlan& plan,
+                                    std::span<const config::GroupView> options);
+
+}  // namespace trireme::app
