@@ -22,9 +22,8 @@ namespace {
 void run_case(benchmark::State& state, const ops::testing::Case& c, device::CpuDevice& device,
               const bench::Machine& machine) {
   const int threads = device.pool().threads();
-  ops::testing::Trial trial(c, {.device = &device,
-                                .kernels = &ops::cpu_kernels(),
-                                .profile = {.threads = threads}});
+  ops::testing::Trial trial(
+      c, {.device = &device, .kernels = &ops::cpu_kernels(), .profile = {.threads = threads}});
   trial.launch();
   const auto begin = std::chrono::steady_clock::now();
   for ([[maybe_unused]] const auto& iteration : state) trial.launch();
@@ -66,10 +65,9 @@ int run(int argc, char** argv) {
   bench::print(machine, threads);
   for (const ops::testing::Case& c : ops::testing::cases_for_bench()) {
     if (c.in_place) continue;  // the same work, and its values would shrink to nothing
-    benchmark::RegisterBenchmark(c.name.c_str(),
-                                 [&device, machine, c](benchmark::State& state) {
-                                   run_case(state, c, device, machine);
-                                 })
+    benchmark::RegisterBenchmark(
+        c.name.c_str(),
+        [&device, machine, c](benchmark::State& state) { run_case(state, c, device, machine); })
         ->UseRealTime()
         ->Unit(benchmark::kMillisecond);
   }

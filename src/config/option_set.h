@@ -73,8 +73,8 @@ class OptionSet {
   using Rules = std::function<std::optional<Conflict>()>;
   struct Bound {
     Field field;  // the table's, with this subcommand's requirement
-    void* options;
-    std::optional<Source> source;
+    void* options = nullptr;
+    std::optional<Source> source = {};
   };
 
   void bind(const Group& group, void* options, Rules rules);

@@ -8,8 +8,6 @@
 namespace trireme::engine {
 namespace {
 
-using program::kNoValue;
-
 // Calls copy(local element, extent element, elements) for every run of a slice that is contiguous
 // in local storage.
 template <class Copy>

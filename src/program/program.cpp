@@ -188,17 +188,16 @@ int BlockBuilder::add(Value value) {
   return static_cast<int>(block_.values.size()) - 1;
 }
 
-void BlockBuilder::forward(OpSpec spec, std::vector<int> values) {
-  block_.forward.push_back(
-      {.spec = std::move(spec), .values = std::move(values), .half = Half::none});
+void BlockBuilder::forward(const OpSpec& spec, std::vector<int> values) {
+  block_.forward.push_back({.spec = spec, .values = std::move(values), .half = Half::none});
 }
-void BlockBuilder::input_gradient(OpSpec spec, std::vector<int> values) {
+void BlockBuilder::input_gradient(const OpSpec& spec, std::vector<int> values) {
   block_.backward.push_back(
-      {.spec = std::move(spec), .values = std::move(values), .half = Half::input_gradient});
+      {.spec = spec, .values = std::move(values), .half = Half::input_gradient});
 }
-void BlockBuilder::weight_gradient(OpSpec spec, std::vector<int> values) {
+void BlockBuilder::weight_gradient(const OpSpec& spec, std::vector<int> values) {
   block_.backward.push_back(
-      {.spec = std::move(spec), .values = std::move(values), .half = Half::weight_gradient});
+      {.spec = spec, .values = std::move(values), .half = Half::weight_gradient});
 }
 
 Block BlockBuilder::take() {

@@ -133,11 +133,11 @@ class BlockBuilder {
   [[nodiscard]] int field(BatchField field, Shape shape);
   [[nodiscard]] int scalar(StepScalar scalar);
 
-  void forward(OpSpec spec, std::vector<int> values);
+  void forward(const OpSpec& spec, std::vector<int> values);
   /// Backward ops in the order in which `B` runs them; each weight gradient right behind its input
   /// gradient.
-  void input_gradient(OpSpec spec, std::vector<int> values);
-  void weight_gradient(OpSpec spec, std::vector<int> values);
+  void input_gradient(const OpSpec& spec, std::vector<int> values);
+  void weight_gradient(const OpSpec& spec, std::vector<int> values);
 
   /// The block, checked: every operand is there with the kind's dtype and size; nothing local is
   /// read before it is written; input gradients need nothing that weight gradients make.

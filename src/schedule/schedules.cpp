@@ -50,7 +50,7 @@ Schedule forward_only(int microbatches) {
 
 void validate(const Schedule& schedule) {
   const int m = schedule.microbatches;
-  std::vector<Progress> progress(static_cast<size_t>(m * schedule.chunks));
+  std::vector<Progress> progress(static_cast<size_t>(m) * static_cast<size_t>(schedule.chunks));
   std::vector<std::array<int, 4>> last(static_cast<size_t>(schedule.chunks), {-1, -1, -1, -1});
   bool stepped = false;
   bool backwards = false;

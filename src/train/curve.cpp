@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "core/format.h"
@@ -18,8 +19,8 @@ struct Range {
 
 // Losses from a little below the least to the largest; what is not a number has no place.
 Range loss_range(const Curve& curve) {
-  double low = INFINITY;
-  double high = -INFINITY;
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
   const auto see = [&](double loss) {
     if (!std::isfinite(loss)) return;
     low = std::min(low, loss);

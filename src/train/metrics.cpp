@@ -133,8 +133,8 @@ void MetricsFile::step(const StepReport& report, const RunRates& rates) {
 
 void MetricsFile::validation(int64_t iteration, double loss, double unigram_entropy) {
   nlohmann::ordered_json json = {{"iteration", iteration},
-                                       {"validation_loss", number(loss)},
-                                       {"perplexity", number(std::exp(loss))}};
+                                 {"validation_loss", number(loss)},
+                                 {"perplexity", number(std::exp(loss))}};
   if (unigram_entropy > 0) json["unigram_entropy"] = unigram_entropy;
   line(json.dump());
 }

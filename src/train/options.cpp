@@ -33,9 +33,9 @@ model::GptShape gpt_shape(const config::ModelOptions& options, int64_t vocabular
           .tied_embeddings = !options.untie_embeddings_and_output_weights};
 }
 
-parallel::Topology topology(const config::ParallelOptions& options, int64_t ranks) {
-  const int64_t t = options.tensor_model_parallel_size;
-  const int64_t p = options.pipeline_model_parallel_size;
+parallel::Topology topology(const config::ParallelOptions& parallel, int64_t ranks) {
+  const int64_t t = parallel.tensor_model_parallel_size;
+  const int64_t p = parallel.pipeline_model_parallel_size;
   if (ranks % (t * p) != 0) {
     fail_usage(
         {.where = "topology",

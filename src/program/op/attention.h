@@ -89,7 +89,9 @@ inline constexpr int64_t kAttentionTile = 48;
 
 /// Extents as the attention kernels keep a head's copies: keys in whole panels, a head's vectors in
 /// whole vectors of the widest machine.
-[[nodiscard]] constexpr int64_t attention_keys(int64_t length) { return (length + 63) / 64 * 64; }
+[[nodiscard]] constexpr int64_t attention_keys(int64_t length) {
+  return (length + 63) / 64 * 64;
+}
 [[nodiscard]] constexpr int64_t attention_width(int64_t head_dim) {
   return (head_dim + 15) / 16 * 16;
 }
