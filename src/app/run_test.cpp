@@ -182,7 +182,8 @@ TEST_F(RunTest, SavedRunCanBeRerunAsARunFile) {
   const auto manifest =
       nlohmann::json::parse(read_file(folder_ / "rerun/iter_0000003/manifest.json"));
   write_file(folder_ / "saved.toml", find_options(manifest));
-  const Outcome again = run("train --config saved.toml --metrics-file second.jsonl");
+  const Outcome again =
+      run("train --config saved.toml --save rerun-again --metrics-file second.jsonl");
   ASSERT_EQ(again.status, 0) << again.text;
   EXPECT_EQ(losses(folder_ / "second.jsonl"), losses(folder_ / "first.jsonl"));
 }
@@ -256,6 +257,7 @@ TEST_F(RunTest, TellsEachMistakeInOneMessageWithARemedy) {
            kTokenizer,
        1,
        {"needs", "optimizer, first moments", "--micro-batch-size"}},
+      {"another run's folder", train("--train-iters 2 --save small"), 1, {"--load small"}},
       {"too many ranks", train("--train-iters 2 --ranks 2"), 2, {"--ranks"}},
       {"too few tokens",
        "train --num-layers 1 --hidden-size 32 --num-attention-heads 2 --seq-length 900000 "

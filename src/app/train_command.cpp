@@ -119,6 +119,20 @@ RunData open_data(const train::TrainOptions& options, const model::RunPlan& plan
   return run;
 }
 
+// Refused now rather than after hours: a folder that cannot be made, or that holds another run.
+void require_own_folder(const config::CheckpointOptions& options) {
+  make_folder(*options.save);
+  if (options.load && std::filesystem::equivalent(*options.load, *options.save)) return;
+  const std::vector<int64_t> whole = checkpoint::find_whole(*options.save);
+  if (whole.empty()) return;
+  fail({.where = "--save " + options.save->string(),
+        .what = format("the folder has checkpoints of an earlier run, the last of iteration {}",
+                       whole.front()),
+        .rule = "a run saves beside its own checkpoints only",
+        .remedy = format("continue that run with --load {}, or save to another folder",
+                         options.save->string())});
+}
+
 // Continues from --load when there is a checkpoint; fresh weights otherwise.
 void start(const train::TrainOptions& options, engine::Session& session, train::Trainer& trainer,
            ThreadPool& pool) {
@@ -200,6 +214,8 @@ int run(const TrainCommandOptions& command, const config::OptionSet& set) {
     return 0;
   }
 
+  if (options.checkpoint.save) require_own_folder(options.checkpoint);
+
   RunData data = open_data(options, plan, global_batch, tokenizer, rank.cpu.pool());
   engine::Session session(std::move(plan), rank.backend(), rank.tensor_group);
   train::Trainer trainer(
@@ -221,7 +237,6 @@ int run(const TrainCommandOptions& command, const config::OptionSet& set) {
                                    .peak_flops = peak},
                          .unigram_entropy = data.unigram_entropy};
   if (options.checkpoint.save) {
-    make_folder(*options.checkpoint.save);  // refused now rather than after hours
     training.save = [&, toml = config::save_toml(set.views())] {
       train::save_checkpoint(session, trainer.position(), static_cast<uint32_t>(options.batch.seed),
                              toml, *options.checkpoint.save);

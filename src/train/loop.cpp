@@ -68,6 +68,10 @@ RunResult run_loop(Run& run) {
   const config::LoggingOptions& logging = run.options.logging;
   const int64_t last = run.rates.train_iterations;
   Reporter reporter(run);
+  if (run.trainer.position().iteration >= last) {
+    reporter.line(format("nothing to do: iteration {} of --train-iters {} is done",
+                         run.trainer.position().iteration, last));
+  }
   while (run.trainer.position().iteration < last) {
     const StepReport report = run.trainer.step();
     reporter.step(report);

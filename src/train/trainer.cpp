@@ -2,6 +2,9 @@
 
 #include <chrono>
 
+#include "core/error.h"
+#include "core/format.h"
+
 namespace trireme::train {
 
 using program::BatchField;
@@ -19,6 +22,12 @@ Trainer::Trainer(engine::Session& session, const data::Batches& batches, const L
 StepReport Trainer::step() {
   const auto start = std::chrono::steady_clock::now();
   const int64_t counted = batches_.counted_tokens(position_.consumed_samples, global_batch_);
+  if (counted == 0) {
+    fail({.where = format("global batch at sample {}", position_.consumed_samples),
+          .what = "no token counts: the loss mask is zero everywhere",
+          .rule = "the loss is a mean over counted tokens",
+          .remedy = "use a larger --global-batch-size, or data with longer documents"});
+  }
   const double rate = rate_.at(position_.consumed_samples);
 
   write_step_scalars(rate, counted);
