@@ -345,7 +345,7 @@ TEST_F(SampleSourceTest, PartsThatAreEmptyOrTooShortAreRefusedByName) {
     });
   };
   EXPECT_EQ(open(4, {100, 0, 0}), "");
-  EXPECT_TRUE(contains(open(4, {100, 1, 0}), "validation part"));
+  EXPECT_TRUE(contains(open(4, {100, 1, 0}), "validation part: the split leaves it none"));
   EXPECT_EQ(open(29, {100, 0, 0}), "");
   EXPECT_TRUE(contains(open(30, {100, 0, 0}), "has 30 tokens in 3 sequences"));
   EXPECT_TRUE(contains(error_of([] {

@@ -17,7 +17,8 @@ SampleIndex build_checked(const IndexedDataset& dataset, SequenceRange range,
     fail({.where = where,
           .what = format("the split leaves it none of the {} sequences", dataset.sequences()),
           .remedy =
-              "give the part a larger weight in --split, or use a dataset with more documents"});
+              "give the part a larger weight in --split, use a dataset with more documents, or go "
+              "without validation (--eval-iters 0)"});
   }
   std::vector<int32_t> lengths(static_cast<size_t>(range.size()));
   int64_t tokens = 0;
