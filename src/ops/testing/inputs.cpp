@@ -56,8 +56,9 @@ int32_t int_of(std::string_view name, const Case& c, size_t element, uint32_t bi
   if (name == "cache_lengths" && element < 2) {
     return element == 0 ? static_cast<int32_t>(c.id_limit - 1) : 0;
   }
-  TRIREME_ASSERT(c.id_limit > 0, "the case does not say in which range its ids are");
-  return static_cast<int32_t>(bits % static_cast<uint64_t>(c.id_limit));
+  const auto limit = static_cast<uint64_t>(c.id_limit);
+  TRIREME_ASSERT(limit > 0, "the case does not say in which range its ids are");
+  return static_cast<int32_t>(bits % limit);
 }
 
 int64_t long_of(std::string_view name, size_t element) {
@@ -155,8 +156,9 @@ void derive(const program::AttentionBackward& op, const Case& c, HostOperands& o
 // As if other ranks' shards had been reduced in: on some rows their largest logit is larger.
 template <class Spec>
 void derive_maximum(const Spec& op, HostOperands& operands) {
+  const program::VocabSizes& sizes = op;
   const auto maximum = operands.as<float>(Spec::kMaximum);
-  run_reference(program::LogitMaximum{op},
+  run_reference(program::LogitMaximum{sizes},
                 {operands.as<float>(Spec::kLogits).data(), maximum.data()}, 0);
   for (size_t i = 0; i < maximum.size(); ++i) {
     maximum[i] = std::max(maximum[i], i % 3 == 1 ? 6.0F : -6.0F);
@@ -167,10 +169,11 @@ void derive(const program::LogitSum& op, const Case&, HostOperands& operands) {
 }
 void derive(const program::CrossEntropy& op, const Case& c, HostOperands& operands) {
   derive_maximum(op, operands);
+  const program::VocabSizes& sizes = op;
   const auto sum = operands.as<float>(op.kSum);
   const auto target = operands.as<float>(op.kTarget);
   const auto labels = operands.as<int32_t>(op.kLabels);
-  run_reference(program::LogitSum{op},
+  run_reference(program::LogitSum{sizes},
                 {operands.as<float>(op.kLogits).data(), labels.data(),
                  operands.as<float>(op.kMaximum).data(), sum.data(), target.data()},
                 0);
