@@ -139,7 +139,7 @@ struct SoftmaxRow {
 
 // Scores become exp(score - maximum), zero outside; then what dropout drops becomes zero too. The
 // sum is that before dropout.
-template <bool kDrops>
+template <bool Drops>
 HWY_INLINE SoftmaxRow softmax_row(const RowRange& range, const Dropper& dropper, int64_t block,
                                   float* scores) {
   const FloatVector lowest = hn::Set(kFloats, -std::numeric_limits<float>::infinity());
@@ -158,7 +158,7 @@ HWY_INLINE SoftmaxRow softmax_row(const RowRange& range, const Dropper& dropper,
     w1 = hn::IfThenElseZero(range.counts(key + kLanes), w1);
     sum0 = hn::Add(sum0, w0);
     sum1 = hn::Add(sum1, w1);
-    if constexpr (kDrops) {
+    if constexpr (Drops) {
       WordVector bits0;
       WordVector bits1;
       dropper.draw(block + key / 4, bits0, bits1);
@@ -171,7 +171,7 @@ HWY_INLINE SoftmaxRow softmax_row(const RowRange& range, const Dropper& dropper,
   return {hn::GetLane(maximum), hn::GetLane(hn::SumOfLanes(kFloats, hn::Add(sum0, sum1)))};
 }
 
-template <bool kDrops>
+template <bool Drops>
 void forward_head(const program::Attention& op, const Arguments& arguments, int64_t sequence,
                   int64_t head_index, float* workspace) {
   const Head head(op, sequence, head_index);
@@ -200,7 +200,7 @@ void forward_head(const program::Attention& op, const Arguments& arguments, int6
     for (int64_t r = 0; r < queries.count; ++r) {
       const int64_t query = first + r;
       const RowRange range(head, queries, r, segment_starts[query * op.sequences]);
-      const SoftmaxRow row = softmax_row<kDrops>(
+      const SoftmaxRow row = softmax_row<Drops>(
           range, dropper, head.random_block + query * head.row_blocks, scores + r * head.keys);
       lse[query] = static_cast<float>(double{row.maximum} + std::log(double{row.sum}));
       inverse_sums[r] = dropper.scale() / row.sum;
@@ -219,7 +219,7 @@ void forward_head(const program::Attention& op, const Arguments& arguments, int6
 // Of one row: scores become the probabilities behind dropout, dprobabilities (behind dropout)
 // become the gradient of the scores: p (dp - row_sum), where row_sum = sum over keys of p dp =
 // context dcontext.
-template <bool kDrops>
+template <bool Drops>
 HWY_INLINE void softmax_backward_row(const RowRange& range, const Dropper& dropper, int64_t block,
                                      float lse, float row_sum, float* scores,
                                      float* dprobabilities) {
@@ -227,7 +227,7 @@ HWY_INLINE void softmax_backward_row(const RowRange& range, const Dropper& dropp
   const FloatVector row_sum_v = hn::Set(kFloats, row_sum);
   for (int64_t key = range.begin; key < range.end; key += 2 * kLanes) {
     WordVector bits[2];
-    if constexpr (kDrops) dropper.draw(block + key / 4, bits[0], bits[1]);
+    if constexpr (Drops) dropper.draw(block + key / 4, bits[0], bits[1]);
     for (int64_t half = 0; half < 2; ++half) {
       const int64_t at = key + half * kLanes;
       const auto counts = range.counts(at);
@@ -235,7 +235,7 @@ HWY_INLINE void softmax_backward_row(const RowRange& range, const Dropper& dropp
       const FloatVector p = hn::IfThenElseZero(counts, exp(hn::Sub(score, lse_v)));
       FloatVector dp = hn::LoadU(kFloats, dprobabilities + at);
       FloatVector kept = p;
-      if constexpr (kDrops) {
+      if constexpr (Drops) {
         dp = dropper.keep_scaled(bits[half], dp);
         kept = dropper.keep_scaled(bits[half], p);
       }
@@ -247,7 +247,7 @@ HWY_INLINE void softmax_backward_row(const RowRange& range, const Dropper& dropp
   }
 }
 
-template <bool kDrops>
+template <bool Drops>
 void backward_head(const program::AttentionBackward& op, const Arguments& arguments,
                    int64_t sequence, int64_t head_index, float* workspace) {
   const Head head(op, sequence, head_index);
@@ -293,9 +293,9 @@ void backward_head(const program::AttentionBackward& op, const Arguments& argume
       const float row_sum = sum_row(head.d, [&](auto lanes, int64_t i) HWY_ATTR {
         return hn::Mul(lanes.load(out + i), lanes.load(dout + i));
       });
-      softmax_backward_row<kDrops>(range, dropper, head.random_block + query * head.row_blocks,
-                                   lse[query], row_sum, scores + r * head.keys,
-                                   dscores + r * head.keys);
+      softmax_backward_row<Drops>(range, dropper, head.random_block + query * head.row_blocks,
+                                  lse[query], row_sum, scores + r * head.keys,
+                                  dscores + r * head.keys);
     }
     key_product(head, queries, dscores, k, dq_tile);
     query_product(head, queries, dscores, q_tile, dk);  // q_tile carries the scale

@@ -36,30 +36,30 @@ class Dropper {
   HWY_INLINE void draw(int64_t block, WordVector& first, WordVector& second) const {
     // 64-bit lanes hold one block each, its numbers in their lower halves; what collects in the
     // upper halves is never read.
-    constexpr Longs longs;
-    const LongVector offsets = hn::Load(longs, kBlockOffsets.data());
-    LongVector c0 = hn::Add(hn::Set(longs, static_cast<uint64_t>(block)), offsets);
+    constexpr Longs kLongs;
+    const LongVector offsets = hn::Load(kLongs, kBlockOffsets.data());
+    LongVector c0 = hn::Add(hn::Set(kLongs, static_cast<uint64_t>(block)), offsets);
     LongVector c1 = hn::ShiftRight<32>(c0);
     LongVector c2 =
-        hn::Set(longs, uint64_t{stream_.layer | static_cast<uint32_t>(stream_.sample << 24)});
-    LongVector c3 = hn::Set(longs, uint64_t{static_cast<uint32_t>(stream_.sample >> 8)});
+        hn::Set(kLongs, uint64_t{stream_.layer | static_cast<uint32_t>(stream_.sample << 24)});
+    LongVector c3 = hn::Set(kLongs, uint64_t{static_cast<uint32_t>(stream_.sample >> 8)});
     uint32_t key0 = stream_.seed;
     auto key1 = static_cast<uint32_t>(stream_.site);
     for (int round = 0; round < 10; ++round) {
       const LongVector a = times(c0, 0xD2511F53);
       const LongVector b = times(c2, 0xCD9E8D57);
-      c0 = hn::Xor3(hn::ShiftRight<32>(b), c1, hn::Set(longs, uint64_t{key0}));
+      c0 = hn::Xor3(hn::ShiftRight<32>(b), c1, hn::Set(kLongs, uint64_t{key0}));
       c1 = b;
-      c2 = hn::Xor3(hn::ShiftRight<32>(a), c3, hn::Set(longs, uint64_t{key1}));
+      c2 = hn::Xor3(hn::ShiftRight<32>(a), c3, hn::Set(kLongs, uint64_t{key1}));
       c3 = a;
       key0 += 0x9E3779B9;
       key1 += 0xBB67AE85;
     }
-    const LongVector low = hn::Set(longs, uint64_t{0xFFFFFFFF});
+    const LongVector low = hn::Set(kLongs, uint64_t{0xFFFFFFFF});
     const LongVector numbers01 = hn::Or(hn::And(c0, low), hn::ShiftLeft<32>(c1));
     const LongVector numbers23 = hn::Or(hn::And(c2, low), hn::ShiftLeft<32>(c3));
-    first = hn::BitCast(kWords, hn::InterleaveLower(longs, numbers01, numbers23));
-    second = hn::BitCast(kWords, hn::InterleaveUpper(longs, numbers01, numbers23));
+    first = hn::BitCast(kWords, hn::InterleaveLower(kLongs, numbers01, numbers23));
+    second = hn::BitCast(kWords, hn::InterleaveUpper(kLongs, numbers01, numbers23));
   }
 
   /// Lanes whose element is dropped.

@@ -16,17 +16,17 @@ namespace HWY_NAMESPACE {
 
 double square_sum(const float* x, int64_t n) {
   using Doubles = hn::ScalableTag<double>;
-  constexpr Doubles doubles;
-  constexpr hn::Rebind<float, Doubles> halves;
+  constexpr Doubles kDoubles;
+  constexpr hn::Rebind<float, Doubles> kHalves;
   constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(Doubles()));
   const auto square = [&](const float* at, hn::Vec<Doubles> sum) HWY_ATTR {
-    const auto v = hn::PromoteTo(doubles, hn::LoadU(halves, at));
+    const auto v = hn::PromoteTo(kDoubles, hn::LoadU(kHalves, at));
     return hn::MulAdd(v, v, sum);
   };
-  auto sum0 = hn::Zero(doubles);
-  auto sum1 = hn::Zero(doubles);
-  auto sum2 = hn::Zero(doubles);
-  auto sum3 = hn::Zero(doubles);
+  auto sum0 = hn::Zero(kDoubles);
+  auto sum1 = hn::Zero(kDoubles);
+  auto sum2 = hn::Zero(kDoubles);
+  auto sum3 = hn::Zero(kDoubles);
   int64_t i = 0;
   for (; i + 4 * kStep <= n; i += 4 * kStep) {
     sum0 = square(x + i, sum0);
@@ -35,7 +35,7 @@ double square_sum(const float* x, int64_t n) {
     sum3 = square(x + i + 3 * kStep, sum3);
   }
   const auto sum = hn::Add(hn::Add(sum0, sum1), hn::Add(sum2, sum3));
-  double total = hn::GetLane(hn::SumOfLanes(doubles, sum));
+  double total = hn::GetLane(hn::SumOfLanes(kDoubles, sum));
   for (; i < n; ++i) total += double{x[i]} * double{x[i]};
   return total;
 }

@@ -39,28 +39,28 @@ struct LeftFactor {
 using BlockFunction = void (*)(LeftFactor a, const float* b, int64_t b_stride, int64_t terms,
                                bool accumulate, float* c, int64_t c_stride);
 
-// c [kRows, kVectors vectors] (+)= a [kRows, terms] b [terms, kVectors vectors].
-template <int kRows, int kVectors>
+// c [Rows, Vectors vectors] (+)= a [Rows, terms] b [terms, Vectors vectors].
+template <int Rows, int Vectors>
 HWY_NOINLINE void multiply_block(LeftFactor a, const float* b, int64_t b_stride, int64_t terms,
                                  bool accumulate, float* c, int64_t c_stride) {
-  FloatVector sums[kRows][kVectors];
-  for (int row = 0; row < kRows; ++row) {
-    for (int v = 0; v < kVectors; ++v) sums[row][v] = hn::Zero(kFloats);
+  FloatVector sums[Rows][Vectors];
+  for (int row = 0; row < Rows; ++row) {
+    for (int v = 0; v < Vectors; ++v) sums[row][v] = hn::Zero(kFloats);
   }
   for (int64_t term = 0; term < terms; ++term) {
-    FloatVector right[kVectors];
-    for (int v = 0; v < kVectors; ++v) right[v] = hn::LoadU(kFloats, b + v * kLanes);
-    for (int row = 0; row < kRows; ++row) {
+    FloatVector right[Vectors];
+    for (int v = 0; v < Vectors; ++v) right[v] = hn::LoadU(kFloats, b + v * kLanes);
+    for (int row = 0; row < Rows; ++row) {
       const FloatVector left = hn::Set(kFloats, a.data[row * a.row_stride]);
-      for (int v = 0; v < kVectors; ++v) {
+      for (int v = 0; v < Vectors; ++v) {
         sums[row][v] = hn::MulAdd(left, right[v], sums[row][v]);
       }
     }
     a.data += a.term_stride;
     b += b_stride;
   }
-  for (int row = 0; row < kRows; ++row) {
-    for (int v = 0; v < kVectors; ++v) {
+  for (int row = 0; row < Rows; ++row) {
+    for (int v = 0; v < Vectors; ++v) {
       float* at = c + row * c_stride + v * kLanes;
       if (accumulate) sums[row][v] = hn::Add(hn::LoadU(kFloats, at), sums[row][v]);
       hn::StoreU(sums[row][v], kFloats, at);
@@ -68,11 +68,11 @@ HWY_NOINLINE void multiply_block(LeftFactor a, const float* b, int64_t b_stride,
   }
 }
 
-template <int kVectors>
+template <int Vectors>
 HWY_INLINE BlockFunction block_of_rows(int64_t rows) {
   constexpr BlockFunction kFunctions[kBlockRows] = {
-      multiply_block<1, kVectors>, multiply_block<2, kVectors>, multiply_block<3, kVectors>,
-      multiply_block<4, kVectors>, multiply_block<5, kVectors>, multiply_block<6, kVectors>};
+      multiply_block<1, Vectors>, multiply_block<2, Vectors>, multiply_block<3, Vectors>,
+      multiply_block<4, Vectors>, multiply_block<5, Vectors>, multiply_block<6, Vectors>};
   return kFunctions[rows - 1];
 }
 
