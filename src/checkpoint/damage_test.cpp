@@ -13,7 +13,7 @@ using parallel::Topology;
 
 class Damage : public TestFolder {
  protected:
-  Damage() { tiny::save(root_, 100, 1, Topology(1, 2, 1)); }
+  Damage() { tiny::save(root_, 100, 1); }
 
   Path root_ = folder() / "CK";
 
@@ -37,11 +37,13 @@ class Damage : public TestFolder {
 };
 
 TEST_F(Damage, OfAnyByteIsRefusedOrMakesNoDifference) {
-  ASSERT_EQ(files().size(), 6U);  // two ranks, weights and optimizer; manifest; latest
+  ASSERT_EQ(files().size(), 4U);  // weights, optimizer, manifest, latest
   for (const Path& file : files()) {
     const std::string content = read_file(file);
     size_t equal = 0;
-    for (size_t i = 0; i < content.size(); ++i) {
+    // manifest_test.cpp changes each byte of a manifest.
+    const size_t step = file.filename() == kManifestFile ? 7 : 1;
+    for (size_t i = 0; i < content.size(); i += step) {
       std::string changed = content;
       changed[i] = static_cast<char>(changed[i] ^ (1 << i % 8));
       replace_file(file, changed);
@@ -84,7 +86,7 @@ TEST_F(Damage, ByAMissingFileIsRefused) {
 
 TEST_F(Damage, ByFilesOfAnotherCheckpointIsRefused) {
   const Path other = folder() / "other";
-  tiny::save(other, 100, 2, Topology(1, 2, 1));
+  tiny::save(other, 100, 2);
   for (const Path& file : files()) {
     if (file.extension() != ".safetensors") continue;
     const std::string content = read_file(file);
@@ -95,12 +97,12 @@ TEST_F(Damage, ByFilesOfAnotherCheckpointIsRefused) {
 }
 
 TEST_F(Damage, IsListedWithFileAndTensor) {
-  const Path file = root_ / "iter_0000100" / "model-p0-t1.safetensors";
+  const Path file = root_ / "iter_0000100" / "model-p0-t0.safetensors";
   const SafetensorsFile stored(file);
   std::string content = read_file(file);
   const size_t data = stored.head().size();
   content[data] = static_cast<char>(content[data] ^ 1);       // embedding, the first tensor
-  content.back() = static_cast<char>(content.back() ^ 0x40);  // proj, the last
+  content.back() = static_cast<char>(content.back() ^ 0x40);  // bias, the last
   replace_file(file, content);
   const Path head = root_ / "iter_0000100" / "optimizer-p0-t0.safetensors";
   std::string other = read_file(head);
@@ -110,9 +112,9 @@ TEST_F(Damage, IsListedWithFileAndTensor) {
   CheckpointReader reader = CheckpointReader::open(root_);
   const std::vector<std::string> damages = reader.damages();
   ASSERT_EQ(damages.size(), 3U);
-  const std::vector<std::string> expected = {"optimizer-p0-t0.safetensors",
-                                             "model-p0-t1.safetensors: tensor embedding",
-                                             "model-p0-t1.safetensors: tensor proj"};
+  const std::vector<std::string> expected = {"model-p0-t0.safetensors: tensor embedding",
+                                             "model-p0-t0.safetensors: tensor bias",
+                                             "optimizer-p0-t0.safetensors"};
   for (size_t i = 0; i < expected.size(); ++i)
     EXPECT_NE(damages[i].find(expected[i]), std::string::npos) << damages[i];
   try {

@@ -27,6 +27,19 @@ enum class Loss {
   at_random  ///< power cut, any part of it had, in any order; files are cut or hold zeros
 };
 
+/// A folder as a value: paths within it, files with their content, folders with a slash behind.
+using Tree = std::map<Path, std::string>;
+
+inline void write_tree(const Tree& tree, const Path& root) {
+  for (const auto& [path, content] : tree) {
+    if (path.has_filename()) {
+      replace_file(root / path, content);
+    } else {
+      std::filesystem::create_directories(root / path);
+    }
+  }
+}
+
 /// Passes every call on to the machine's disk, numbers it, and keeps beside it a model of what is
 /// durable: file contents as of the last finish(), folder entries as of the last sync_folder().
 /// Call `stop_at` throws Stopped, as all later ones do; call `fail_at` throws an error as from a
@@ -51,10 +64,11 @@ class SimulatedDisk final : public Disk {
     calls_ = 0;
   }
 
-  /// Makes the folder `copy` what the root may be after a crash.
-  void crash(Loss loss, std::mt19937& random, const Path& copy) const {
-    std::filesystem::create_directories(copy);
-    materialize(*top_, loss, random, copy);
+  /// What the root may hold after a crash.
+  [[nodiscard]] Tree crash(Loss loss, std::mt19937& random) const {
+    Tree tree;
+    survive(*top_, loss, random, {}, tree);
+    return tree;
   }
 
   std::unique_ptr<DiskFile> create(const Path& path) override {
@@ -181,7 +195,8 @@ class SimulatedDisk final : public Disk {
     return node;
   }
 
-  static void materialize(const Node& node, Loss loss, std::mt19937& random, const Path& path) {
+  static void survive(const Node& node, Loss loss, std::mt19937& random, const Path& path,
+                      Tree& tree) {
     const auto chance = [&] { return random() % 2 == 0; };
     if (!node.is_folder) {
       std::string content = loss == Loss::nothing ? node.content : node.durable_content;
@@ -189,7 +204,8 @@ class SimulatedDisk final : public Disk {
         content = node.content.substr(0, random() % (node.content.size() + 1));
         if (chance()) content.resize(node.content.size(), '\0');
       }
-      return replace_file(path, content);
+      tree[path] = content;
+      return;
     }
     Entries entries = loss == Loss::nothing ? node.entries : node.durable_entries;
     if (loss == Loss::at_random) {
@@ -197,8 +213,8 @@ class SimulatedDisk final : public Disk {
         if (chance()) apply(entries, change);
       }
     }
-    std::filesystem::create_directories(path);
-    for (const auto& [name, child] : entries) materialize(*child, loss, random, path / name);
+    tree[path / ""] = "";
+    for (const auto& [name, child] : entries) survive(*child, loss, random, path / name, tree);
   }
 
   Path root_;

@@ -74,7 +74,7 @@ inline std::vector<Held> held_by(const Topology& topology, const Coordinates& at
   return held;
 }
 
-inline RunState run_state(int64_t iteration, int salt, const Topology& topology) {
+inline RunState run_state(int64_t iteration, int salt, const Topology& topology = {}) {
   return {.iteration = iteration,
           .consumed_samples = iteration * 64 + salt,
           .scheduler_samples = iteration * 60,
