@@ -30,10 +30,6 @@ struct LeftFactor {
   const float* data;
   int64_t row_stride;
   int64_t term_stride;
-
-  [[nodiscard]] LeftFactor at(int64_t row, int64_t term) const {
-    return {data + row * row_stride + term * term_stride, row_stride, term_stride};
-  }
 };
 
 using BlockFunction = void (*)(LeftFactor a, const float* b, int64_t b_stride, int64_t terms,
