@@ -4,8 +4,6 @@
 namespace trireme::ops::testing {
 namespace {
 
-using program::Dropout;
-
 constexpr double kProbabilities[] = {0, 0.1, 0.5};
 
 // Builds the list: one function per family, each takes sizes and adds what is tried with them.

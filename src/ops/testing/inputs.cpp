@@ -67,13 +67,18 @@ int64_t long_of(std::string_view name, size_t element) {
   return (int64_t{1} << 33) + static_cast<int64_t>(element) * 977;  // uses more than 32 bits
 }
 
-// starts [s, b]: a new document begins at about every fifth token.
-void fill_segment_starts(std::span<int32_t> starts, size_t sequences, bool documents) {
+// segment_starts [s, b]: a new document begins at about every fifth token.
+template <class Spec>
+void fill_segment_starts(const Spec& op, const Case& c, HostOperands& operands) {
+  const auto starts = operands.as<int32_t>(Spec::kSegmentStarts);
   const RandomStream stream = stream_of(1);
-  for (size_t i = 0; i < starts.size(); ++i) {
-    const bool first = i < sequences;
-    const bool begins = documents && stream.bits(i) % 5 == 0;
-    starts[i] = first ? 0 : begins ? static_cast<int32_t>(i / sequences) : starts[i - sequences];
+  size_t i = 0;
+  for (int64_t position = 0; position < op.length; ++position) {
+    for (int64_t sequence = 0; sequence < op.sequences; ++sequence, ++i) {
+      const bool begins = position == 0 || (c.documents && stream.bits(i) % 5 == 0);
+      starts[i] =
+          begins ? static_cast<int32_t>(position) : starts[i - static_cast<size_t>(op.sequences)];
+    }
   }
 }
 
@@ -136,12 +141,10 @@ void derive(const program::LayerNormGradient& op, const Case&, HostOperands& ope
 }
 
 void derive(const program::Attention& op, const Case& c, HostOperands& operands) {
-  fill_segment_starts(operands.as<int32_t>(op.kSegmentStarts), static_cast<size_t>(op.sequences),
-                      c.documents);
+  fill_segment_starts(op, c, operands);
 }
 void derive(const program::AttentionBackward& op, const Case& c, HostOperands& operands) {
-  fill_segment_starts(operands.as<int32_t>(op.kSegmentStarts), static_cast<size_t>(op.sequences),
-                      c.documents);
+  fill_segment_starts(op, c, operands);
   const std::vector<void*> from = operands.addresses();
   std::vector<void*> forward(6);
   forward[program::Attention::kQkv] = from[op.kQkv];
