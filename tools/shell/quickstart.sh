@@ -79,7 +79,7 @@ quickstart_options() {
     out=${out:-out/quickstart-short} pages=200 vocabulary_size=1024 length=${length:-iterations=500}
     model=(--num-layers 2 --hidden-size 128 --num-attention-heads 4 --seq-length 128 --eval-interval 100)
   else
-    out=${out:-out/quickstart} pages=0 vocabulary_size=4096 length=${length:-minutes=3}
+    out=${out:-out/quickstart} pages=0 vocabulary_size=2048 length=${length:-minutes=3}
   fi
 }
 
