@@ -60,7 +60,7 @@ std::string words_in_front(Arguments arguments, size_t count) {
 [[noreturn]] void no_such_command(std::span<const Command> commands, Arguments arguments) {
   std::vector<std::string> names;
   for (const Command& command : commands) names.push_back(command.text.name);
-  const std::string first = arguments.front();
+  const std::string& first = arguments.front();
   const bool family = is_family(commands, first);
   const std::string typed = family ? words_in_front(arguments, 2) : first;
   const auto meant = config::nearest(typed, names);

@@ -123,7 +123,9 @@ std::string help_of(std::span<const Field* const> fields, int columns) {
       right.replace(0, left.size(), left);
       result += right;
     } else {
-      result += left + "\n" + right;
+      result += left;
+      result += '\n';
+      result += right;
     }
   }
   return result;

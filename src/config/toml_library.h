@@ -8,6 +8,7 @@
 // - the table of white space beyond ASCII lacks most characters, as in `a = é` (issues 190, 295).
 //   Those are no white space.
 
+// NOLINTBEGIN(readability-identifier-naming): the macros are the library's
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_ASSERT(expression) static_assert(true)
@@ -30,3 +31,4 @@
 #endif
 #include <toml++/toml.h>
 #pragma pop_macro("NDEBUG")
+// NOLINTEND(readability-identifier-naming)
