@@ -56,16 +56,17 @@ constexpr int64_t kSteps = 20000;  // of one call: some 100 microseconds
 using Clock = std::chrono::steady_clock;
 
 double slice_rate(ThreadPool& pool, double seconds) {
-  volatile float start = 1;  // so that the compiler cannot know it
+  const volatile float one = 1;  // so that the compiler cannot know it
   std::atomic<double> operations = 0;
   const auto begin = Clock::now();
   const auto deadline = begin + std::chrono::duration<double>(seconds);
   pool.parallel_for(pool.threads(), [&](int64_t, int) {
     double done = 0;
-    float sink = 0;
+    float start = one;
     while (Clock::now() < deadline) {
+      float sink = 0;
       done += HWY_DYNAMIC_DISPATCH(multiply_add)(kSteps, start, &sink);
-      start = sink > 0 ? 1.0F : 0.0F;
+      start = sink > 0 ? 1.0F : 0.0F;  // each call needs the one before
     }
     operations.fetch_add(done);
   });

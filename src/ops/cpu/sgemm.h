@@ -19,7 +19,7 @@ struct Factor {
 /// c (+)= a b on the calling thread alone, c row-major with so many elements from row to row.
 ///
 /// oneDNN's plain sgemm: it packs both operands inside each call and reaches 89 to 96% of the FMA
-/// loop on the shapes of a GPT (`bench/products_bench`). This is the place to widen when weights
+/// loop on the shapes of a GPT (`bench/ops_bench`). This is the place to widen when weights
 /// come packed: whoever calls it hands over tiles and knows nothing of the library.
 ///
 /// Throws Error when the library refuses, or was built for threads that cannot be kept to one.
