@@ -202,8 +202,7 @@ std::vector<int64_t> superfluous(const std::vector<int64_t>& whole, std::optiona
 
 std::vector<int64_t> apply_retention(const Path& root, const Retention& retention, Disk& disk) {
   clean_up(root, disk);
-  const std::vector<int64_t> gone =
-      superfluous(find_whole(root), latest_iteration(root), retention);
+  std::vector<int64_t> gone = superfluous(find_whole(root), latest_iteration(root), retention);
   std::vector<Path> folders;
   for (const int64_t iteration : gone) folders.push_back(iteration_folder(root, iteration));
   discard(root, folders, disk);

@@ -58,7 +58,7 @@ class CheckpointReader {
 
   CheckpointReader(Path folder, Manifest manifest);
   /// Opens a file once: its head is right, and holds what the manifest says.
-  OpenFile& opened(const StoredFile& file);
+  OpenFile& opened(const StoredFile& stored);
   std::span<const std::byte> trusted_bytes(const StoredTensor& stored, const StoredSlice& slice);
 
   Path folder_;
