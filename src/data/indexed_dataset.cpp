@@ -211,6 +211,7 @@ int64_t IndexedDataset::largest_token(ThreadPool& pool) const {
       T most = std::numeric_limits<T>::lowest();
       for (int64_t token = block * kScanTokens; token < end; ++token)
         most = std::max(most, load<T>(bin_.bytes().data(), token));
+      // NOLINTNEXTLINE(bugprone-signed-char-misuse): a token of one byte is a number
       largest[static_cast<size_t>(block)] = static_cast<int64_t>(most);
     });
   });
