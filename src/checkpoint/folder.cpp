@@ -204,6 +204,7 @@ std::vector<int64_t> apply_retention(const Path& root, const Retention& retentio
   clean_up(root, disk);
   std::vector<int64_t> gone = superfluous(find_whole(root), latest_iteration(root), retention);
   std::vector<Path> folders;
+  folders.reserve(gone.size());
   for (const int64_t iteration : gone) folders.push_back(iteration_folder(root, iteration));
   discard(root, folders, disk);
   return gone;

@@ -110,6 +110,7 @@ std::vector<Copy> cover(const Region& wanted, std::span<const Region> stored,
           .rule = "each element of a tensor is stored once"});
   }
   std::vector<Copy> copies;
+  copies.reserve(parts.size());
   for (const Shared& part : parts) {
     copies.push_back({.source = part.source,
                       .extent = part.region.extent,
