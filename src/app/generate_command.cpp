@@ -1,6 +1,8 @@
 // trireme generate: text from a trained model.
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 #include "app/commands.h"
 #include "app/rank.h"
@@ -11,7 +13,7 @@
 #include "core/log.h"
 #include "generate/generator.h"
 #include "train/checkpointing.h"
-#include "train/options.h"
+#include "train/resume.h"
 
 namespace trireme::app {
 namespace {
@@ -28,14 +30,23 @@ void declare(GenerateCommandOptions& options, config::OptionSet& set) {
   set.add(options.engine);
 }
 
-// The options that the model was trained with.
-train::TrainOptions saved_options(const checkpoint::CheckpointReader& reader) {
-  train::TrainOptions saved;
-  config::OptionSet set("trireme train");
-  saved.declare(set);
-  set.read_saved(reader.manifest().run.options,
-                 (reader.folder() / checkpoint::kManifestFile).string(), config::OtherGroups::skip);
-  return saved;
+// The tokenizer that was asked for, or the run's own, whose files are named as from where it ran.
+text::Tokenizer tokenizer_of(const config::TokenizerOptions& given,
+                             const config::TokenizerOptions& saved) {
+  const config::TokenizerOptions& files = given.vocab_file ? given : saved;
+  if (!files.vocab_file) {
+    fail_usage({.where = "tokenizer",
+                .what = "the run was trained without one",
+                .rule = "text needs a tokenizer",
+                .remedy = "give --vocab-file and --merge-file"});
+  }
+  if (!given.vocab_file && !std::filesystem::exists(*files.vocab_file)) {
+    fail_usage({.where = "tokenizer",
+                .what = format("the run's {} is not there", files.vocab_file->string()),
+                .rule = "a run names its tokenizer as seen from the folder in which it was started",
+                .remedy = "start there, or give --vocab-file and --merge-file"});
+  }
+  return *load_tokenizer(files);
 }
 
 // Words of the word embeddings, as stored.
@@ -83,49 +94,58 @@ class Stream {
   std::string held_;
 };
 
-int run(const GenerateCommandOptions& options, const config::OptionSet& /*set*/) {
+int run(const GenerateCommandOptions& options, const config::OptionSet& set) {
   const config::GenerateOptions& wanted = options.generate;
-  checkpoint::CheckpointReader reader = checkpoint::CheckpointReader::open(wanted.load);
-  const train::TrainOptions saved = saved_options(reader);
-  const auto tokenizer =
-      load_tokenizer(options.tokenizer.vocab_file ? options.tokenizer : saved.tokenizer);
-  if (!tokenizer) {
-    fail_usage({.where = "tokenizer",
-                .what = "the run was trained without one",
-                .rule = "text needs a tokenizer",
-                .remedy = "give --vocab-file and --merge-file"});
+  checkpoint::CheckpointReader reader =
+      checkpoint::CheckpointReader::open(wanted.load, wanted.ckpt_step);
+  const train::TrainOptions saved = train::saved_options(reader);
+  const text::Tokenizer tokenizer = tokenizer_of(options.tokenizer, saved.tokenizer);
+  const int64_t rows = stored_vocabulary(reader);
+  if (tokenizer.vocab_size() > rows) {
+    fail({.where = "tokenizer",
+          .what = format("{} tokens, the model has {} words", tokenizer.vocab_size(), rows),
+          .rule = "every token is a word of the model",
+          .remedy = "use the tokenizer that the model was trained with"});
   }
 
   LocalRank rank(options.engine);
-  engine::Session session(
-      model::plan_run({.shape = train::gpt_shape(saved.model, stored_vocabulary(reader)),
-                       .profile = rank.backend().profile,
-                       .train = false,
-                       .decode_capacity = saved.model.positions()}),
-      rank.backend(), rank.tensor_group);
+  engine::Session session(model::plan_run({.shape = train::gpt_shape(saved.model, rows),
+                                           .profile = rank.backend().profile,
+                                           .train = false,
+                                           .decode_capacity = saved.model.positions()}),
+                          rank.backend(), rank.tensor_group);
   train::load_weights(session, reader);
 
-  generate::Generator generator(session, {.temperature = wanted.temperature,
-                                          .top_k = wanted.top_k,
-                                          .top_p = wanted.top_p,
-                                          .seed = static_cast<uint32_t>(wanted.seed)});
-  std::vector<int32_t> prompt = tokenizer->encode(wanted.prompt);
+  generate::Generator generator(session,
+                                {.temperature = wanted.temperature,
+                                 .top_k = wanted.top_k,
+                                 .top_p = wanted.top_p,
+                                 .seed = static_cast<uint32_t>(wanted.seed)},
+                                tokenizer.vocab_size());
+  std::vector<int32_t> prompt = tokenizer.encode(wanted.prompt);
   if (prompt.empty()) {
-    if (!tokenizer->end_of_text()) {
+    if (!tokenizer.end_of_text()) {
       fail_usage({.where = "--prompt",
                   .what = "empty, and the tokenizer has no end-of-text token to start from",
                   .rule = "a model continues at least one token",
                   .remedy = "give a --prompt"});
     }
-    prompt.push_back(*tokenizer->end_of_text());
+    prompt.push_back(*tokenizer.end_of_text());
   }
-  const int32_t stop = tokenizer->end_of_text().value_or(-1);
+  // The default length is what fits; a length that was asked for is kept or refused.
+  int64_t count = wanted.num_tokens;
+  if (!set.source_of("num-tokens")) {
+    count = std::min(count, generator.capacity() - static_cast<int64_t>(prompt.size()));
+    count = std::max<int64_t>(count, 1);
+  }
+  generator.require_room(prompt, count);
+  const int32_t stop = tokenizer.end_of_text().value_or(-1);
   for (int64_t sample = 0; sample < wanted.num_samples; ++sample) {
     if (wanted.num_samples > 1) say(format("--- sample {}", sample + 1));
     Stream out;
     out.put(wanted.prompt);
-    generator.continue_prompt(prompt, wanted.num_tokens, sample, stop,
-                              [&](int32_t token) { out.put(tokenizer->token_bytes(token)); });
+    generator.continue_prompt(prompt, count, sample, stop,
+                              [&](int32_t token) { out.put(tokenizer.token_bytes(token)); });
     out.end();
   }
   return 0;

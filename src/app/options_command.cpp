@@ -46,7 +46,8 @@ int run(const OptionsPageOptions& options, const config::OptionSet& /*set*/) {
   if (options.markdown) {
     page =
         "# Options\n\nPrinted by `trireme options --markdown`. Each group serves one or more "
-        "subcommands; `trireme help SUBCOMMAND` shows which.\n";
+        "subcommands; `trireme help SUBCOMMAND` shows which, and the few switches "
+        "that are a subcommand's own (as `--dry-run` of `train`).\n";
   }
   for (const config::Group* group : config::all_groups()) {
     if (!page.empty()) page += '\n';

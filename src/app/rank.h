@@ -26,6 +26,9 @@ struct LocalRank {
   comm::SoloCommunicator tensor_group;
 };
 
+/// Threads of each rank: as asked for, or this machine's usable cores over the ranks.
+[[nodiscard]] int threads_of(const config::EngineOptions& options);
+
 /// The tokenizer of the options; none where they name none.
 [[nodiscard]] std::optional<text::Tokenizer> load_tokenizer(
     const config::TokenizerOptions& options);

@@ -95,6 +95,12 @@ class RunTest : public testing::Test {
            kTokenizer + " " + more;
   }
 
+  static std::string bare(const std::string& more) {
+    return "train --num-layers 1 --hidden-size 32 --seq-length 32 --micro-batch-size 4 --lr 1e-2 "
+           "--train-iters 2 " +
+           kTokenizer + " " + more;
+  }
+
   inline static const std::string kTokenizer =
       "--vocab-file tokenizer/vocab.json --merge-file tokenizer/merges.txt";
   inline static Path folder_;
@@ -177,6 +183,22 @@ TEST_F(RunTest, DryRunTellsAProgramTheSameAsJson) {
   EXPECT_EQ(errors(train("--train-iters 30 --json")).status, 2);
 }
 
+TEST_F(RunTest, SaysWhenAResumeOfAnotherLengthChangesTheOrderOfTheData) {
+  ASSERT_EQ(run(train("--train-iters 3 --save short")).status, 0);
+  EXPECT_FALSE(
+      contains(run(train("--train-iters 4 --load short --save short")).text, "another order"));
+  const Outcome longer = run(train("--train-iters 200 --load short"));
+  EXPECT_EQ(longer.status, 0);
+  EXPECT_TRUE(contains(longer.text, "in another order")) << longer.text;
+}
+
+TEST_F(RunTest, PlansManyRanksWithoutRunningThem) {
+  const Outcome outcome =
+      run(train("--train-iters 2 --ranks 2 --tensor-model-parallel-size 2 --dry-run"));
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_TRUE(contains(outcome.text, "all_reduce_start")) << outcome.text;
+}
+
 TEST_F(RunTest, SavedRunCanBeRerunAsARunFile) {
   ASSERT_EQ(run(train("--train-iters 3 --save rerun --metrics-file first.jsonl")).status, 0);
   const auto manifest =
@@ -221,11 +243,41 @@ TEST_F(RunTest, TellsEachMistakeInOneMessageWithARemedy) {
        "--train-iters 1 --lr 1 --data-path corpus_text_document",
        2,
        {"--vocab-size"}},
-      {"heads", train("--train-iters 2 --num-attention-heads 5"), 2, {"num-attention-heads"}},
-      {"missing dataset",
-       train("--train-iters 2") + " --data-path nothing_here",
+      {"heads",
+       bare("--num-attention-heads 5 --data-path corpus_text_document"),
        2,
-       {"--data-path"}},
+       {"num-attention-heads", "hidden-size"}},
+      {"missing dataset",
+       bare("--num-attention-heads 2 --data-path nothing"),
+       1,
+       {"nothing", "trireme preprocess"}},
+      {"dataset by its ending",
+       bare("--num-attention-heads 2 --data-path corpus_text_document.bin"),
+       1,
+       {"leave the ending out: corpus_text_document"}},
+      {"dataset by its output prefix",
+       bare("--num-attention-heads 2 --data-path corpus"),
+       1,
+       {"you may mean corpus_text_document"}},
+      {"no iterations", train("--train-iters 0"), 2, {"--train-iters"}},
+      {"another seed", train("--train-iters 4 --load small --seed 7"), 1, {"--seed 1234 (here 7)"}},
+      {"a checkpoint that is not there",
+       train("--train-iters 4 --load small --ckpt-step 9"),
+       1,
+       {"--ckpt-step"}},
+      {"no folder for the curve",
+       train("--train-iters 2 --loss-curve-file nowhere/a.svg"),
+       1,
+       {"nowhere"}},
+      {"a rate that explodes",
+       train("--train-iters 20 --save exploded")
+           .replace(train("").find("--lr 1e-2"), 9, "--lr 1e30"),
+       1,
+       {"gradient norm", "smaller --lr"}},
+      {"too long an answer",
+       "generate --load small --prompt x --num-tokens 1000",
+       1,
+       {"32 positions", "--num-tokens"}},
       {"malformed line",
        "preprocess --input bad.jsonl --output-prefix bad " + kTokenizer,
        1,

@@ -15,6 +15,7 @@
 #include "ops/cpu/peak.h"
 #include "train/checkpointing.h"
 #include "train/loop.h"
+#include "train/resume.h"
 
 namespace trireme::app {
 namespace {
@@ -84,6 +85,7 @@ struct RunData {
   std::optional<data::Batches> train;
   std::optional<data::Batches> validation;
   double unigram_entropy = 0;
+  int64_t tokens_per_epoch = 0;  ///< of the training part
 };
 
 RunData open_data(const train::TrainOptions& options, const model::RunPlan& plan,
@@ -115,12 +117,26 @@ RunData open_data(const train::TrainOptions& options, const model::RunPlan& plan
     run.validation.emplace(std::move(sources.valid), rules);
     run.unigram_entropy = data::unigram_entropy(*run.validation, 0, requested.valid);
   }
+  if (const auto* samples = dynamic_cast<const data::IndexedSamples*>(sources.train.get())) {
+    run.tokens_per_epoch = samples->index().tokens_per_epoch;
+  }
   run.train.emplace(std::move(sources.train), rules);
   return run;
 }
 
-// Refused now rather than after hours: a folder that cannot be made, or that holds another run.
-void require_own_folder(const config::CheckpointOptions& options) {
+// Refused now rather than after hours: folders that are missing, and a --save that holds another
+// run's checkpoints.
+void require_places_to_write(const train::TrainOptions& run) {
+  for (const auto& file : {run.logging.loss_curve_file, run.logging.metrics_file}) {
+    if (!file || !file->has_parent_path() || std::filesystem::is_directory(file->parent_path())) {
+      continue;
+    }
+    fail({.where = file->string(),
+          .what = format("there is no folder {}", file->parent_path().string()),
+          .remedy = "make the folder, or choose another"});
+  }
+  const config::CheckpointOptions& options = run.checkpoint;
+  if (!options.save) return;
   make_folder(*options.save);
   if (options.load && std::filesystem::equivalent(*options.load, *options.save)) return;
   const std::vector<int64_t> whole = checkpoint::find_whole(*options.save);
@@ -133,36 +149,36 @@ void require_own_folder(const config::CheckpointOptions& options) {
                          options.save->string())});
 }
 
+// The order of samples depends on a run's length through its epochs: a run that continues one of
+// another length says so where that changes the order.
+void warn_of_another_order(const train::TrainOptions& saved, const train::TrainOptions& now,
+                           const RunData& data, const model::RunPlan& plan) {
+  if (data.tokens_per_epoch == 0) return;
+  const auto epochs = [&](const train::TrainOptions& options) {
+    return data::plan_epochs(data.tokens_per_epoch, plan.shape.length,
+                             options.batch.train_iters * plan.global_batch());
+  };
+  const data::EpochPlan before = epochs(saved);
+  const data::EpochPlan after = epochs(now);
+  if (before == after) return;
+  warn(format(
+      "--train-iters {} reads the data {} times, the run so far was planned for {} iterations "
+      "and {} times: from here on the samples come in another order, and some come again",
+      now.batch.train_iters, after.epochs, saved.batch.train_iters, before.epochs));
+}
+
 // Continues from --load when there is a checkpoint; fresh weights otherwise.
-void start(const train::TrainOptions& options, engine::Session& session, train::Trainer& trainer,
+void start(const train::TrainOptions& options, std::optional<checkpoint::CheckpointReader>& reader,
+           const RunData& data, engine::Session& session, train::Trainer& trainer,
            ThreadPool& pool) {
-  const auto& load = options.checkpoint.load;
-  if (load) {
-    checkpoint::CheckpointReader reader = checkpoint::CheckpointReader::open(*load);
-    train::TrainOptions saved;
-    config::OptionSet set("trireme train");
-    saved.declare(set);
-    set.read_saved(reader.manifest().run.options,
-                   (reader.folder() / checkpoint::kManifestFile).string(),
-                   config::OtherGroups::skip);
-    std::string differences;
-    for (const config::Difference& difference : config::differences(saved.model, options.model)) {
-      if (difference.name == "hidden-dropout" || difference.name == "attention-dropout") continue;
-      differences += format("{}--{} {} (here {})", differences.empty() ? "" : ", ", difference.name,
-                            difference.left, difference.right);
-    }
-    if (!differences.empty()) {
-      fail({.where = reader.folder().string(),
-            .what = "the checkpoint is of another model: " + differences,
-            .rule = "a run continues with the same model",
-            .remedy = "give the same options, or another --load"});
-    }
-    trainer.resume(train::load_checkpoint(session, reader));
-    say(format("continuing from {}: iteration {}, {} samples consumed", reader.folder().string(),
-               trainer.position().iteration, trainer.position().consumed_samples));
+  if (!reader) {
+    train::initialise_weights(session, static_cast<uint32_t>(options.batch.seed), pool);
     return;
   }
-  train::initialise_weights(session, static_cast<uint32_t>(options.batch.seed), pool);
+  warn_of_another_order(train::saved_options(*reader), options, data, session.plan());
+  trainer.resume(train::load_checkpoint(session, *reader));
+  say(format("continuing from {}: iteration {}, {} samples consumed", reader->folder().string(),
+             trainer.position().iteration, trainer.position().consumed_samples));
 }
 
 void say_result(const train::RunResult& result, const train::TrainOptions& options,
@@ -174,12 +190,12 @@ void say_result(const train::RunResult& result, const train::TrainOptions& optio
                count_text(static_cast<double>(result.tokens)), duration_text(result.seconds),
                count_text(static_cast<double>(result.tokens) / result.seconds)));
   }
-  if (result.validation_loss > 0) {
+  if (result.validation_loss) {
     say(
         format("held-out loss {:.3f} nats per token, perplexity {:.1f}; a model that only knows "
                "how often each token occurs: "
                "{:.3f} nats, perplexity {:.1f}",
-               result.validation_loss, std::exp(result.validation_loss), unigram_entropy,
+               *result.validation_loss, std::exp(*result.validation_loss), unigram_entropy,
                std::exp(unigram_entropy)));
   }
   if (options.logging.loss_curve_file) {
@@ -193,17 +209,14 @@ int run(const TrainCommandOptions& command, const config::OptionSet& set) {
   const parallel::Topology topology = train::topology(options.parallel, options.engine.ranks);
   const std::optional<text::Tokenizer> tokenizer = load_tokenizer(options.tokenizer);
   const int64_t vocabulary = vocabulary_of(options, tokenizer);
-  LocalRank rank(options.engine);
-  topology.require_world_size(1);
-
   const bool validates = options.logging.eval_iters > 0;
   model::RunPlan plan = model::plan_run({.shape = train::gpt_shape(options.model, vocabulary),
                                          .batch = train::batch_shape(options.batch, topology),
                                          .topology = topology,
                                          .optimizer = train::optimizer_rules(options.optimizer),
-                                         .profile = rank.backend().profile,
+                                         .profile = {.threads = threads_of(options.engine)},
                                          .evaluate = validates});
-  const int64_t global_batch = plan.batch.sequences * plan.batch.microbatches * topology.data();
+  const int64_t global_batch = plan.global_batch();
   if (command.json) {
     say(plan_json(plan, set.views()));
     return 0;
@@ -214,15 +227,21 @@ int run(const TrainCommandOptions& command, const config::OptionSet& set) {
     return 0;
   }
 
-  if (options.checkpoint.save) require_own_folder(options.checkpoint);
-
+  require_places_to_write(options);
+  std::optional<checkpoint::CheckpointReader> reader;
+  if (options.checkpoint.load) {
+    reader =
+        checkpoint::CheckpointReader::open(*options.checkpoint.load, options.checkpoint.ckpt_step);
+    train::require_continuable(*reader, options);
+  }
+  LocalRank rank(options.engine);
   RunData data = open_data(options, plan, global_batch, tokenizer, rank.cpu.pool());
   engine::Session session(std::move(plan), rank.backend(), rank.tensor_group);
   train::Trainer trainer(
       session, *data.train,
       train::learning_rate(options.optimizer, options.batch.train_iters, global_batch),
       static_cast<uint32_t>(options.batch.seed));
-  start(options, session, trainer, rank.cpu.pool());
+  start(options, reader, data, session, trainer, rank.cpu.pool());
 
   const double peak = ops::cpu::measured_fma_rate(rank.cpu.pool(), 0.3);
   say(format("peak: {:.0f} GFLOP/s, the FMA rate of {} threads measured now; MFU counts against it",

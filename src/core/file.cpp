@@ -106,7 +106,7 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 AtomicFile::AtomicFile(Path path) : path_(std::move(path)), temporary_(path_) {
   temporary_ += format(".tmp-{}", ::getpid());
   descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor_ < 0) fail_path("create", temporary_, errno);
+  if (descriptor_ < 0) fail_path("create", path_, errno);
   buffer_.reserve(kBufferBytes);
 }
 

@@ -9,11 +9,13 @@
 #include <fstream>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "core/error.h"
+#include "core/format.h"
 
 namespace trireme {
 namespace {
@@ -77,6 +79,15 @@ struct ThreadPool::State {
     }
   }
 
+  // Stops and joins the workers.
+  void end() {
+    stop.store(true, std::memory_order_release);
+    raise_epoch();
+    wake.notify_all();
+    for (std::thread& worker : workers) worker.join();
+    workers.clear();
+  }
+
   void raise_epoch() {
     const std::lock_guard lock(mutex);
     epoch.fetch_add(1, std::memory_order_acq_rel);
@@ -85,16 +96,22 @@ struct ThreadPool::State {
 
 ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
   TRIREME_ASSERT(threads >= 1, "a thread pool has at least the calling thread");
-  for (int thread = 1; thread < threads; ++thread) {
-    state_->workers.emplace_back([this, thread, rank = place()] { state_->work(thread, rank); });
+  try {
+    for (int thread = 1; thread < threads; ++thread) {
+      state_->workers.emplace_back(
+          [state = state_.get(), thread, rank = place()] { state->work(thread, rank); });
+    }
+  } catch (const std::system_error& error) {
+    const size_t started = state_->workers.size() + 1;
+    state_->end();
+    fail({.where = "threads",
+          .what = format("only {} of {} could be started: {}", started, threads, error.what()),
+          .remedy = "use fewer --threads-per-rank"});
   }
 }
 
 ThreadPool::~ThreadPool() {
-  state_->stop.store(true, std::memory_order_release);
-  state_->raise_epoch();
-  state_->wake.notify_all();
-  for (std::thread& worker : state_->workers) worker.join();
+  state_->end();
 }
 
 int ThreadPool::threads() const {

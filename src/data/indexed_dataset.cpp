@@ -17,6 +17,24 @@ static_assert(std::endian::native == std::endian::little, "the files are little-
 
 constexpr int64_t kScanTokens = int64_t{1} << 20;  // tokens per task of a scan
 
+// The prefix, if its .idx is there; otherwise the likeliest mistake in words.
+Path existing(Path prefix) {
+  std::error_code ignored;
+  if (std::filesystem::exists(index_path(prefix), ignored)) return prefix;
+  std::string remedy = "make one with trireme preprocess";
+  const Path extension = prefix.extension();
+  const Path of_preprocess = prefix.string() + "_text_document";
+  if (extension == ".bin" || extension == ".idx") {
+    remedy = format("leave the ending out: {}", Path(prefix).replace_extension().string());
+  } else if (std::filesystem::exists(index_path(of_preprocess), ignored)) {
+    remedy = format("you may mean {}", of_preprocess.string());
+  }
+  fail({.where = index_path(prefix).string(),
+        .what = "there is no such file",
+        .rule = "a dataset is a pair PREFIX.bin and PREFIX.idx, named by PREFIX",
+        .remedy = remedy});
+}
+
 template <class T>
 T load(const std::byte* base, int64_t index = 0) {
   T value;
@@ -130,7 +148,9 @@ Header read_header(const Path& path, std::span<const std::byte> bytes) {
 }  // namespace
 
 IndexedDataset::IndexedDataset(Path prefix)
-    : prefix_(std::move(prefix)), index_(index_path(prefix_)), bin_(tokens_path(prefix_)) {
+    : prefix_(existing(std::move(prefix))),
+      index_(index_path(prefix_)),
+      bin_(tokens_path(prefix_)) {
   const Path path = index_path(prefix_);
   const Header header = read_header(path, index_.bytes());
   type_ = header.type;

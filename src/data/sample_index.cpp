@@ -131,6 +131,24 @@ RequestedSamples requested_samples(const RunLength& length) {
           .test = per_validation};
 }
 
+EpochPlan plan_epochs(int64_t tokens_per_epoch, int64_t sequence_length,
+                      std::optional<int64_t> requested_samples) {
+  TRIREME_ASSERT(tokens_per_epoch > 0, "an epoch has tokens");
+  EpochPlan plan;
+  if (!requested_samples) return plan;
+  const int64_t needed = product(*requested_samples, sequence_length, "tokens to train on") + 1;
+  plan.epochs = std::max(int64_t{1}, (needed - 1) / tokens_per_epoch + 1);
+  if (plan.epochs == 1) return plan;
+  plan.samples_before_last =
+      (product(plan.epochs - 1, tokens_per_epoch, "tokens of all epochs") - 1) / sequence_length;
+  const int64_t of_last = *requested_samples - plan.samples_before_last;
+  const int64_t per_epoch = (tokens_per_epoch - 1) / sequence_length;
+  TRIREME_ASSERT(of_last >= 0 && of_last <= per_epoch + 1, "the last epoch holds the rest");
+  plan.separate_last_epoch =
+      of_last < static_cast<int64_t>(kSeparateBelow * static_cast<double>(per_epoch));
+  return plan;
+}
+
 SampleIndex build_sample_index(SequenceRange range, std::span<const int32_t> lengths,
                                const SampleOrder& order) {
   TRIREME_ASSERT(static_cast<int64_t>(lengths.size()) == range.size(), "a length per sequence");
@@ -143,13 +161,9 @@ SampleIndex build_sample_index(SequenceRange range, std::span<const int32_t> len
   if (tokens == 0) {
     fail({.where = "data", .what = format("the {} sequences hold no token", range.size())});
   }
-  index.epochs = 1;
-  int64_t requested = 0;
-  if (order.requested_samples) {
-    requested = *order.requested_samples;
-    const int64_t needed = product(requested, s, "tokens to train on") + 1;
-    index.epochs = std::max(int64_t{1}, (needed - 1) / tokens + 1);
-  }
+  const EpochPlan plan = plan_epochs(tokens, s, order.requested_samples);
+  index.epochs = plan.epochs;
+  index.separate_last_epoch = plan.separate_last_epoch;
   const int64_t epochs = index.epochs;
   const int64_t samples = (product(epochs, tokens, "tokens of all epochs") - 1) / s;
   const int64_t positions = product(epochs, range.size(), "sequences of all epochs");
@@ -162,16 +176,6 @@ SampleIndex build_sample_index(SequenceRange range, std::span<const int32_t> len
                         kMostSequences, kMostPositions),
          .remedy = "shorten the run, or use a longer --seq-length or a larger dataset"});
   }
-  int64_t samples_before_last = 0;
-  if (epochs > 1) {
-    samples_before_last = ((epochs - 1) * tokens - 1) / s;
-    const int64_t of_last = requested - samples_before_last;
-    const int64_t per_epoch = (tokens - 1) / s;
-    TRIREME_ASSERT(of_last >= 0 && of_last <= per_epoch + 1, "the last epoch holds the rest");
-    index.separate_last_epoch =
-        of_last < static_cast<int64_t>(kSeparateBelow * static_cast<double>(per_epoch));
-  }
-
   LegacyShuffler shuffler(order.seed);
   index.sequences.resize(static_cast<size_t>(positions));
   for (int64_t epoch = 0; epoch < epochs; ++epoch) {
@@ -182,7 +186,7 @@ SampleIndex build_sample_index(SequenceRange range, std::span<const int32_t> len
   index.points = cut_samples(index.sequences, range, lengths, s, samples);
   index.order.resize(static_cast<size_t>(samples));
   std::iota(index.order.begin(), index.order.end(), uint32_t{0});
-  shuffle_parts(shuffler, index.order, index.separate_last_epoch, samples_before_last);
+  shuffle_parts(shuffler, index.order, index.separate_last_epoch, plan.samples_before_last);
   return index;
 }
 

@@ -79,6 +79,19 @@ struct SampleIndex {
   [[nodiscard]] int64_t samples() const { return static_cast<int64_t>(order.size()); }
 };
 
+/// How often a run reads a part's tokens, and whether the last time is shuffled apart: the two ways
+/// in which the order of samples depends on a run's length.
+struct EpochPlan {
+  int64_t epochs = 1;
+  bool separate_last_epoch = false;
+  int64_t samples_before_last = 0;  ///< of the epochs in front of the last
+  bool operator==(const EpochPlan&) const = default;
+};
+
+/// tokens_per_epoch  at least 1
+[[nodiscard]] EpochPlan plan_epochs(int64_t tokens_per_epoch, int64_t sequence_length,
+                                    std::optional<int64_t> requested_samples);
+
 /// lengths  tokens of each sequence of the range, lengths[0] belonging to range.begin
 /// Throws when the range has no token or an index would pass its type (2^31 sequences, 2^32
 /// samples).

@@ -105,7 +105,7 @@ class GeneratorTest : public testing::Test {
 };
 
 TEST_F(GeneratorTest, GivesTheSameAnswerWhateverWasGeneratedBefore) {
-  Generator generator(session_, {.temperature = 1});
+  Generator generator(session_, {.temperature = 1}, 29);
   const std::vector<int32_t> prompt = {3, 1, 4};
   const auto first = generator.continue_prompt(prompt, 6, 0, -1, {});
   const auto other = generator.continue_prompt(std::vector<int32_t>{7}, 10, 1, -1, {});
@@ -115,7 +115,7 @@ TEST_F(GeneratorTest, GivesTheSameAnswerWhateverWasGeneratedBefore) {
 }
 
 TEST_F(GeneratorTest, ContinuesAContinuationAsIfInOneGo) {
-  Generator generator(session_, {.temperature = 0});
+  Generator generator(session_, {.temperature = 0}, 29);
   const auto whole = generator.continue_prompt(std::vector<int32_t>{5, 6}, 8, 0, -1, {});
   std::vector<int32_t> longer = {5, 6};
   longer.insert(longer.end(), whole.begin(), whole.begin() + 4);
@@ -123,22 +123,33 @@ TEST_F(GeneratorTest, ContinuesAContinuationAsIfInOneGo) {
   EXPECT_EQ(rest, std::vector<int32_t>(whole.begin() + 4, whole.end()));
 }
 
-TEST_F(GeneratorTest, StopsAtTheStopTokenAndAtTheCapacity) {
-  Generator generator(session_, {.temperature = 0});
-  const auto free = generator.continue_prompt(std::vector<int32_t>{5}, 100, 0, -1, {});
+TEST_F(GeneratorTest, StopsAtTheStopToken) {
+  Generator generator(session_, {.temperature = 0}, 29);
+  const auto free = generator.continue_prompt(std::vector<int32_t>{5}, 11, 0, -1, {});
   EXPECT_EQ(free.size(), 11U);
   int streamed = 0;
-  const auto stopped = generator.continue_prompt(std::vector<int32_t>{5}, 100, 0, free[3],
+  const auto stopped = generator.continue_prompt(std::vector<int32_t>{5}, 11, 0, free[3],
                                                  [&](int32_t) { ++streamed; });
   EXPECT_LE(stopped.size(), 3U);
   EXPECT_EQ(static_cast<size_t>(streamed), stopped.size());
 }
 
+TEST_F(GeneratorTest, ChoosesWordsOnly) {
+  Generator generator(session_, {.temperature = 5}, 7);
+  for (int64_t sample = 0; sample < 20; ++sample) {
+    for (const int32_t token :
+         generator.continue_prompt(std::vector<int32_t>{5}, 11, sample, -1, {})) {
+      EXPECT_LT(token, 7);
+    }
+  }
+}
+
 TEST_F(GeneratorTest, RefusesPromptsThatCannotBe) {
-  Generator generator(session_, {});
+  Generator generator(session_, {}, 29);
   EXPECT_THROW(generator.continue_prompt({}, 1, 0, -1, {}), Error);
   EXPECT_THROW(generator.continue_prompt(std::vector<int32_t>(12, 1), 1, 0, -1, {}), Error);
   EXPECT_THROW(generator.continue_prompt(std::vector<int32_t>{29}, 1, 0, -1, {}), Error);
+  EXPECT_THROW(generator.continue_prompt(std::vector<int32_t>{5}, 12, 0, -1, {}), Error);
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ int32_t Sampler::choose(std::span<const float> logits, int64_t sample, int64_t p
     fail({.where = format("generate, token {}", position),
           .what = "the model's logits are not finite",
           .rule = "a token is chosen from finite logits",
-          .remedy = "the checkpoint comes from a run that diverged; load an earlier one"});
+          .remedy = "the checkpoint comes from a run that diverged; load an earlier one with "
+                    "--ckpt-step"});
   }
   // Likeliest first, lower ids first among equals.
   order_.resize(logits.size());

@@ -77,8 +77,8 @@ struct RunRequest {
 };
 
 /// Everything that will happen on one rank, as a value: what it holds, in which order it works,
-/// what each action does, where every value lies. Printed by --dry-run, executed by engine/, priced
-/// by plan/.
+/// what each action does, where every value lies. Printed by --dry-run, executed by
+/// engine/.
 struct RunPlan {
   GptShape shape;
   BatchShape batch;
@@ -97,6 +97,10 @@ struct RunPlan {
   BatchLayout batch_layout;
   MemoryPlan memory;
 
+  /// B: sequences of one step over all ranks.
+  [[nodiscard]] int64_t global_batch() const {
+    return batch.sequences * batch.microbatches * topology.data();
+  }
   /// FLOPs of one global batch on this rank as the paper counts them, forward and backward.
   [[nodiscard]] double nominal_step_flops() const;
 };

@@ -1,5 +1,6 @@
 #include "train/loop.h"
 
+#include <cmath>
 #include <optional>
 
 #include "core/error.h"
@@ -30,10 +31,14 @@ class Reporter {
     result.seconds += report.seconds;
     result.tokens += report.tokens;
     const bool last = report.iteration == run_.rates.train_iterations;
-    if (report.iteration % run_.options.logging.log_interval == 0 || last) {
-      line(log_line(interval_.take(), run_.rates, std::chrono::system_clock::now()));
-    }
+    if (report.iteration % run_.options.logging.log_interval == 0 || last) flush();
     display_.show(report, run_.rates);
+  }
+
+  // The log line of the steps since the last one.
+  void flush() {
+    if (interval_.empty()) return;
+    line(log_line(interval_.take(), run_.rates, std::chrono::system_clock::now()));
   }
 
   void validation(int64_t iteration, double loss) {
@@ -75,6 +80,13 @@ RunResult run_loop(Run& run) {
   while (run.trainer.position().iteration < last) {
     const StepReport report = run.trainer.step();
     reporter.step(report);
+    if (!std::isfinite(report.loss) || !std::isfinite(report.gradient_norm)) {
+      reporter.flush();
+      fail({.where = format("iteration {}", report.iteration),
+            .what = format("loss {}, gradient norm {}", report.loss, report.gradient_norm),
+            .rule = "training goes on from finite numbers only; nothing was saved since",
+            .remedy = "use a smaller --lr, or a longer warm-up"});
+    }
 
     const int64_t iteration = report.iteration;
     const bool ends = iteration == last;

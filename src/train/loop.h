@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "data/batches.h"
@@ -24,13 +25,14 @@ struct Run {
 /// What a run came to.
 struct RunResult {
   Curve curve;
-  double validation_loss = 0;  ///< the last one; 0 when there was none
+  std::optional<double> validation_loss;  ///< the last one
   double seconds = 0;
   int64_t tokens = 0;
 };
 
-/// Steps until --train-iters, with log lines, validations and saves at their intervals. A save that
-/// fails is told and training goes on; the last one fails the run.
+/// Steps until --train-iters, or throws at the first loss or gradient norm that is not finite, with
+/// what was saved before left as it is. Log lines, validations and saves at their intervals. A save
+/// that fails is told and training goes on; the last one fails the run.
 RunResult run_loop(Run& run);
 
 }  // namespace trireme::train

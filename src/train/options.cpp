@@ -43,7 +43,7 @@ parallel::Topology topology(const config::ParallelOptions& parallel, int64_t ran
              "{} ranks with --pipeline-model-parallel-size {} and --tensor-model-parallel-size {}",
              ranks, p, t),
          .rule = "ranks = p t d",
-         .remedy = format("use a multiple of {} ranks", t * p)});
+         .remedy = format("use --ranks {} or a multiple of it", t * p)});
   }
   return {static_cast<int>(p), static_cast<int>(t), static_cast<int>(ranks / (t * p))};
 }
@@ -60,6 +60,13 @@ model::BatchShape batch_shape(const config::BatchOptions& batch,
                 .rule = "the global batch is a multiple of b d",
                 .remedy = format("use {} or {}", global / at_once * at_once,
                                  (global / at_once + 1) * at_once)});
+  }
+  constexpr int64_t kMostMicrobatches = 1 << 20;
+  if (global / at_once > kMostMicrobatches) {
+    fail_usage({.where = "batch",
+                .what = format("{} microbatches per global batch", global / at_once),
+                .rule = format("at most {}", kMostMicrobatches),
+                .remedy = "use a larger --micro-batch-size or a smaller --global-batch-size"});
   }
   return {.sequences = batch.micro_batch_size, .microbatches = static_cast<int>(global / at_once)};
 }

@@ -14,7 +14,7 @@ Trainer::Trainer(engine::Session& session, const data::Batches& batches, const L
                  uint32_t seed)
     : session_(session), batches_(batches), rate_(rate) {
   const model::RunPlan& plan = session.plan();
-  global_batch_ = plan.batch.sequences * plan.batch.microbatches * plan.topology.data();
+  global_batch_ = plan.global_batch();
   fields_.resize(plan.shape.length, plan.batch.sequences);
   session_.set_scalar(StepScalar::seed, static_cast<int32_t>(seed));
 }

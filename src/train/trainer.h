@@ -37,7 +37,6 @@ class Trainer {
   [[nodiscard]] const Position& position() const { return position_; }
   /// Continues from a saved position.
   void resume(const Position& position) { position_ = position; }
-  [[nodiscard]] int64_t global_batch() const { return global_batch_; }
 
   /// One global batch: forward and backward of every microbatch by the schedule, gradients joined,
   /// one optimizer step.

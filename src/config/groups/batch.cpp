@@ -30,7 +30,7 @@ const Group& BatchOptions::group() {
           field(&O::train_iters, {.name = "train-iters",
                                   .help = "steps to train, those before a resume included",
                                   .unit = "iterations",
-                                  .range = at_least(0),
+                                  .range = at_least(1),
                                   .required = true}),
           field(&O::seed, {.name = "seed",
                            .help = "of initial weights, dropout and data order",

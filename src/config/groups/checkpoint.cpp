@@ -14,6 +14,12 @@ const Group& CheckpointOptions::group() {
           field(&O::load, {.name = "load",
                            .help = "folder of checkpoints to continue from",
                            .otherwise = "a new model"}),
+          field(&O::ckpt_step, {.name = "ckpt-step",
+                                .help = "which checkpoint of --load",
+                                .unit = "iterations",
+                                .otherwise = "the newest",
+                                .range = at_least(0),
+                                .saved = false}),
           field(&O::save_interval, {.name = "save-interval",
                                     .help = "between two checkpoints; one at the end in any case",
                                     .unit = "iterations",
@@ -24,6 +30,12 @@ const Group& CheckpointOptions::group() {
 }
 
 std::optional<Conflict> CheckpointOptions::validate() const {
+  if (ckpt_step && !load) {
+    return Conflict{.names = {"ckpt-step"},
+                    .what = "ckpt-step without load",
+                    .rule = "it chooses among the checkpoints of load",
+                    .remedy = "give a folder with load, or leave ckpt-step out"};
+  }
   if (!save_interval || save) return std::nullopt;
   return Conflict{.names = {"save-interval"},
                   .what = "save-interval without save",

@@ -10,6 +10,7 @@ namespace trireme::config {
 struct CheckpointOptions {
   std::optional<Path> save = {};
   std::optional<Path> load = {};
+  std::optional<int64_t> ckpt_step = {};      ///< the newest when not set
   std::optional<int64_t> save_interval = {};  ///< iterations; only at the end when not set
 
   bool operator==(const CheckpointOptions&) const = default;

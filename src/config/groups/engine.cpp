@@ -10,12 +10,12 @@ const Group& EngineOptions::group() {
       {
           field(
               &O::ranks,
-              {.name = "ranks", .help = "ranks as threads of this process", .range = at_least(1)}),
+              {.name = "ranks", .help = "ranks as threads of this process", .range = between(1, 1 << 20)}),
           field(&O::threads_per_rank,
                 {.name = "threads-per-rank",
                  .help = "compute threads of a rank; 0: the cores that this process may use, over "
                          "its ranks; changes no result",
-                 .range = at_least(0)}),
+                 .range = between(0, 1024)}),
       }};
   return table;
 }

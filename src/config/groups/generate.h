@@ -10,6 +10,7 @@ namespace trireme::config {
 /// Sampling from a trained model.
 struct GenerateOptions {
   Path load = {};
+  std::optional<int64_t> ckpt_step = {};  ///< the newest when not set
   std::string prompt = {};  ///< empty: starts from the end-of-text token
   int64_t num_tokens = 100;
   int64_t num_samples = 1;

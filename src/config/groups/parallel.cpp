@@ -10,10 +10,10 @@ const Group& ParallelOptions::group() {
       {
           field(&O::tensor_model_parallel_size, {.name = "tensor-model-parallel-size",
                                                  .help = "ranks that share each layer, t",
-                                                 .range = at_least(1)}),
+                                                 .range = between(1, 4096)}),
           field(&O::pipeline_model_parallel_size, {.name = "pipeline-model-parallel-size",
                                                    .help = "pipeline stages, p",
-                                                   .range = at_least(1)}),
+                                                   .range = between(1, 4096)}),
       }};
   return table;
 }

@@ -1,0 +1,68 @@
+#include "train/resume.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+
+namespace trireme::train {
+namespace {
+
+using Differences = std::vector<config::Difference>;
+
+std::string text_of(const Differences& differences) {
+  std::string text;
+  for (const config::Difference& d : differences) {
+    text += format("{}--{} {} (here {})", text.empty() ? "" : ", ", d.name, d.left, d.right);
+  }
+  return text;
+}
+
+// The differences whose names are listed, or those that are not.
+template <size_t N>
+Differences pick(Differences all, const std::array<const char*, N>& names, bool listed) {
+  std::erase_if(all, [&](const config::Difference& d) {
+    return (std::find(names.begin(), names.end(), d.name) != names.end()) != listed;
+  });
+  return all;
+}
+
+}  // namespace
+
+TrainOptions saved_options(const checkpoint::CheckpointReader& reader) {
+  TrainOptions saved;
+  config::OptionSet set("trireme train");
+  saved.declare(set);
+  set.read_saved(reader.manifest().run.options,
+                 (reader.folder() / checkpoint::kManifestFile).string(), config::OtherGroups::skip);
+  return saved;
+}
+
+void require_continuable(const checkpoint::CheckpointReader& reader, const TrainOptions& options) {
+  const TrainOptions saved = saved_options(reader);
+  const auto refuse = [&](const Differences& differences, const char* what, const char* rule) {
+    if (differences.empty()) return;
+    fail({.where = reader.folder().string(),
+          .what = what + text_of(differences),
+          .rule = rule,
+          .remedy = "give the same options, or start a new run without --load"});
+  };
+  refuse(pick(config::differences(saved.model, options.model),
+              std::array{"hidden-dropout", "attention-dropout"}, false),
+         "the checkpoint is of another model: ", "a run continues with the same model");
+  refuse(pick(config::differences(saved.batch, options.batch), std::array{"seed"}, true),
+         "the checkpoint is of another run: ",
+         "the position in the data and all random numbers follow from the seed");
+  refuse(pick(config::differences(saved.data, options.data), std::array{"split"}, true),
+         "the checkpoint is of another run: ", "the position in the data belongs to its split");
+  const Differences elsewhere =
+      pick(config::differences(saved.data, options.data), std::array{"data-path"}, true);
+  if (!elsewhere.empty()) {
+    warn(format("{}: continuing on data of another name: {}", reader.folder().string(),
+                text_of(elsewhere)));
+  }
+}
+
+}  // namespace trireme::train
