@@ -1,5 +1,5 @@
 // Whole training steps of GPT-2 124M on this machine's cores: tokens per second, MFU against the
-// FMA loop measured in the same run, and where the time goes by op kind. Limits and peers:
+// FMA loop measured in the same run, and where the time goes by op kind. Peers:
 // docs/performance.md.
 
 #include <algorithm>

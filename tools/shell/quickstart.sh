@@ -76,10 +76,12 @@ quickstart_options() {
     shift
   done
   if [[ $short == yes ]]; then
-    out=${out:-out/quickstart-short} pages=200 vocabulary_size=1024 length=${length:-iterations=500}
+    out=${out:-out/quickstart-short} margin=0 pages=200 vocabulary_size=1024 length=${length:-iterations=500}
     model=(--num-layers 2 --hidden-size 128 --num-attention-heads 4 --seq-length 128 --eval-interval 100)
   else
-    out=${out:-out/quickstart} pages=0 vocabulary_size=2048 length=${length:-minutes=3}
+    out=${out:-out/quickstart} margin=0 pages=0 vocabulary_size=2048
+    [[ -n $length ]] || margin=1  # nats that the usual three minutes are good for
+    length=${length:-minutes=3}
   fi
 }
 
@@ -164,7 +166,7 @@ train() {
   fi
   run "${command[@]}" --train-iters "$iterations" --save "$out/checkpoints" --metrics-file "$out/metrics.jsonl" \
     --loss-curve-file "$out/loss.svg"
-  run python3 tools/learned.py "$out/metrics.jsonl"
+  run python3 tools/learned.py "$out/metrics.jsonl" "$margin"
 }
 
 # iterations_in MINUTES COMMAND...: how many iterations last that long, by trying twelve.
