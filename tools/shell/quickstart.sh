@@ -204,7 +204,7 @@ say_next() {
   heading "What to do next"
   say_command "See how it learned: $out/loss.svg and $out/metrics.jsonl. Another sample:" \
     "$program" generate --load "$out/checkpoints" --prompt "An index" --seed 7
-  say_command "Train for longer, or a larger model (edit $config first):" ./dev quickstart --minutes 15
+  say_command "Train for longer, or a larger model (edit $config first):" ./dev quickstart --minutes 15 --output out/longer
   say_command "Your own text, a line of JSON a document:" \
     "$program" preprocess --input yours.jsonl --output-prefix out/yours "${vocabulary[@]}" --append-eod
   say_command "What a step holds and computes, before it runs:" \

@@ -8,9 +8,9 @@ const Group& EngineOptions::group() {
       "Engine",
       "what the ranks run on",
       {
-          field(
-              &O::ranks,
-              {.name = "ranks", .help = "ranks as threads of this process", .range = between(1, 1 << 20)}),
+          field(&O::ranks, {.name = "ranks",
+                            .help = "ranks as threads of this process",
+                            .range = between(1, 1 << 20)}),
           field(&O::threads_per_rank,
                 {.name = "threads-per-rank",
                  .help = "compute threads of a rank; 0: the cores that this process may use, over "

@@ -10,8 +10,7 @@ const Group& GenerateOptions::group() {
       "Generation",
       "sampling text from a trained model",
       {
-          field(&O::load, {.name = "load",
-                           .help = "folder of checkpoints", .required = true}),
+          field(&O::load, {.name = "load", .help = "folder of checkpoints", .required = true}),
           field(&O::ckpt_step, {.name = "ckpt-step",
                                 .help = "which checkpoint of --load",
                                 .unit = "iterations",

@@ -11,7 +11,7 @@ namespace trireme::config {
 struct GenerateOptions {
   Path load = {};
   std::optional<int64_t> ckpt_step = {};  ///< the newest when not set
-  std::string prompt = {};  ///< empty: starts from the end-of-text token
+  std::string prompt = {};                ///< empty: starts from the end-of-text token
   int64_t num_tokens = 100;
   int64_t num_samples = 1;
   double temperature = 1.0;  ///< 0: always the likeliest token
