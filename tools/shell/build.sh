@@ -71,6 +71,12 @@ test_stage() {
   fi
 }
 
+# fuzz_stage SECONDS: every fuzzer looks for inputs that fail, so long.
+fuzz_stage() {
+  configure fuzz "-DTRIREME_FUZZ_SECONDS=$1" > /dev/null
+  test_stage "fuzz, ASan and UBSan" fuzz fuzzers -L '^fuzz$'
+}
+
 # fixed_addresses PRESET COMMAND...: sanitizers of older compilers do not stand kernels that scatter addresses widely
 # (vm.mmap_rnd_bits above 28), so their programs run without scattering where the system allows it.
 fixed_addresses() {
