@@ -62,7 +62,8 @@ void bench(const Setting& setting, int steps) {
                           solo);
   const data::Batches batches(std::make_unique<RandomTokens>(setting.length),
                               {.vocab_size = kWords});
-  train::Trainer trainer(session, batches, {.most = 1e-4, .decay_samples = 1 << 20}, 1);
+  train::Trainer trainer(session, batches, train::BatchCourse::constant(setting.sequences),
+                         {.most = 1e-4, .decay_samples = 1 << 20}, 1);
   train::initialise_weights(session, 1, cpu.pool());
   trainer.step();
 

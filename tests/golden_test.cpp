@@ -133,7 +133,7 @@ class GoldenRun {
     session_.set_scalar(StepScalar::gradient_scale, static_cast<float>(1 / counted));
     session_.set_scalar(StepScalar::learning_rate, static_cast<float>(golden_.number("lr")));
     session_.set_scalar(StepScalar::adam_step, step);
-    for (const schedule::Action& action : plan().schedule->actions) {
+    for (const schedule::Action& action : plan().largest_batch().schedule.actions) {
       if (action.kind == schedule::ActionKind::step) continue;
       if (action.kind == schedule::ActionKind::forward) {
         write_batch(action.microbatch,

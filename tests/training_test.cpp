@@ -42,6 +42,7 @@ struct RunOptions {
   int threads = 1;
   int64_t micro_batch = 2;
   int microbatches = 2;
+  bool grows = false;  ///< from one microbatch to all, by one every 4 samples
 };
 
 // A run with everything it needs, from fresh weights.
@@ -49,22 +50,24 @@ struct TestRun {
   explicit TestRun(const RunOptions& options)
       : cpu(options.threads),
         batches(std::make_unique<RuleSamples>(), {.vocab_size = kWords}),
-        session(model::plan_run({.shape = {.layers = 2,
-                                           .hidden = 40,
-                                           .heads = 5,
-                                           .ffn = 160,
-                                           .length = kLength,
-                                           .positions = kLength,
-                                           .vocabulary = kWords},
-                                 .batch = {.sequences = options.micro_batch,
-                                           .microbatches = options.microbatches},
-                                 .profile = {.threads = options.threads},
-                                 .evaluate = true}),
-                {.device = &cpu,
-                 .kernels = &ops::cpu_kernels(),
-                 .profile = {.threads = options.threads}},
-                solo),
-        trainer(session, batches,
+        session(
+            model::plan_run(
+                {.shape = {.layers = 2,
+                           .hidden = 40,
+                           .heads = 5,
+                           .ffn = 160,
+                           .length = kLength,
+                           .positions = kLength,
+                           .vocabulary = kWords},
+                 .batch = {.sequences = options.micro_batch, .microbatches = options.microbatches},
+                 .smaller_batches = options.grows ? std::vector{1, 2} : std::vector<int>{},
+                 .profile = {.threads = options.threads},
+                 .evaluate = true}),
+            {.device = &cpu,
+             .kernels = &ops::cpu_kernels(),
+             .profile = {.threads = options.threads}},
+            solo),
+        trainer(session, batches, course(options),
                 {.style = config::LrDecayStyle::cosine,
                  .most = 3e-3,
                  .least = 1e-4,
@@ -72,6 +75,13 @@ struct TestRun {
                  .decay_samples = 400},
                 kSeed) {
     train::initialise_weights(session, kSeed, cpu.pool());
+  }
+
+  static train::BatchCourse course(const RunOptions& options) {
+    const int64_t b = options.micro_batch;
+    const int64_t whole = b * options.microbatches;
+    if (!options.grows) return train::BatchCourse::constant(whole);
+    return train::BatchCourse::ramp_up(b, b, 4 * (options.microbatches - 1), whole);
   }
 
   std::vector<double> steps(int count) {
@@ -154,6 +164,27 @@ TEST_F(CheckpointedTraining, ResumesWithTheSameBits) {
   second.trainer.resume(train::load_checkpoint(second.session, reader));
   EXPECT_EQ(second.trainer.position().consumed_samples, 12);
   EXPECT_EQ(second.steps(4), std::vector<double>(losses.begin() + 3, losses.end()));
+  EXPECT_EQ(second.state(), whole.state());
+}
+
+TEST_F(CheckpointedTraining, GoesOnWithTheBatchThatItWouldHaveHadWhereTheBatchGrows) {
+  const RunOptions growing = {.micro_batch = 2, .microbatches = 3, .grows = true};
+  TestRun whole(growing);
+  std::vector<double> losses;
+  std::vector<int64_t> sizes;
+  for (int i = 0; i < 7; ++i) {
+    const train::StepReport report = whole.trainer.step();
+    losses.push_back(report.loss);
+    sizes.push_back(report.global_batch);
+  }
+  EXPECT_EQ(sizes, (std::vector<int64_t>{2, 2, 4, 6, 6, 6, 6}));
+  TestRun first(growing);
+  first.steps(2);
+  train::save_checkpoint(first.session, first.trainer.position(), kSeed, "", folder_);
+  TestRun second(growing);
+  auto reader = checkpoint::CheckpointReader::open(folder_);
+  second.trainer.resume(train::load_checkpoint(second.session, reader));
+  EXPECT_EQ(second.steps(5), std::vector<double>(losses.begin() + 2, losses.end()));
   EXPECT_EQ(second.state(), whole.state());
 }
 

@@ -9,7 +9,22 @@
 
 namespace trireme::app {
 
-void say_plan(const model::RunPlan& plan, int64_t global_batch) {
+namespace {
+
+// As in "the batch grows: 8 sequences, 16 from sample 1000 on, ...".
+std::string growth_text(const train::BatchCourse& batch) {
+  std::string text = "batch grows: ";
+  for (const train::BatchCourse::Stage& stage : batch.stages()) {
+    if (stage.from > 0) text += ", ";
+    text += stage.from == 0 ? format("{} sequences", stage.batch)
+                            : format("{} from sample {} on", stage.batch, stage.from);
+  }
+  return text;
+}
+
+}  // namespace
+
+void say_plan(const model::RunPlan& plan, const train::BatchCourse& batch) {
   say(format("model: {} parameters ({} layers, hidden {}, {} heads, {} words, sequences of {})",
              count_text(static_cast<double>(plan.table.parameters())), plan.shape.layers,
              plan.shape.hidden, plan.shape.heads, plan.shape.vocabulary, plan.shape.length));
@@ -17,8 +32,9 @@ void say_plan(const model::RunPlan& plan, int64_t global_batch) {
              plan.chunks.front().layers, plan.shape.layers, plan.topology.pipeline(),
              plan.topology.pipeline() == 1 ? "" : "s", plan.topology.pipeline(),
              plan.topology.tensor(), plan.topology.data(), plan.profile.threads));
-  say(format("batch: {} sequences = {} microbatches of {}; {} FLOP per step", global_batch,
+  say(format("batch: {} sequences = {} microbatches of {}; {} FLOP per step", batch.largest(),
              plan.batch.microbatches, plan.batch.sequences, count_text(plan.nominal_step_flops())));
+  if (!batch.is_constant()) say(growth_text(batch));
   say(plan.memory.text());
 }
 
@@ -35,7 +51,7 @@ std::string plan_json(const model::RunPlan& plan, std::span<const config::GroupV
       {"parameters", plan.table.parameters()},
       {"microbatches", plan.batch.microbatches},
       {"step_flops", plan.nominal_step_flops()},
-      {"schedule", schedule::print(*plan.schedule)},
+      {"schedule", schedule::print(plan.largest_batch().schedule)},
       {"memory_bytes", memory},
       {"memory_bytes_total", plan.memory.total()}};
   return json.dump(2);
@@ -43,7 +59,7 @@ std::string plan_json(const model::RunPlan& plan, std::span<const config::GroupV
 
 void say_whole_plan(const model::RunPlan& plan) {
   say("tensors\n" + parallel::print(plan.table));
-  say("schedule\n" + schedule::print(*plan.schedule));
+  say("schedule\n" + schedule::print(plan.largest_batch().schedule));
   for (const auto* programs : {&plan.train, &plan.evaluate}) {
     for (const model::PlacedProgram& placed : *programs) {
       say(program::print(placed.program, placed.slots));

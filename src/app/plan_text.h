@@ -4,11 +4,12 @@
 
 #include "config/group.h"
 #include "model/run_plan.h"
+#include "train/batch_course.h"
 
 namespace trireme::app {
 
 /// What every run begins with: the model, where its layers went, the batch, the memory table.
-void say_plan(const model::RunPlan& plan, int64_t global_batch);
+void say_plan(const model::RunPlan& plan, const train::BatchCourse& batch);
 
 /// Everything that will happen, as values: tensors, schedule, the programs of all actions.
 void say_whole_plan(const model::RunPlan& plan);

@@ -89,11 +89,12 @@ struct RunData {
 };
 
 RunData open_data(const train::TrainOptions& options, const model::RunPlan& plan,
-                  int64_t global_batch, const std::optional<text::Tokenizer>& tokenizer,
+                  const train::RunCourse& course, const std::optional<text::Tokenizer>& tokenizer,
                   ThreadPool& pool) {
   const data::RequestedSamples requested =
-      data::requested_samples({.train_iterations = options.batch.train_iters,
-                               .global_batch_size = global_batch,
+      data::requested_samples({.train_iterations = course.iterations,
+                               .train_samples = course.samples,
+                               .global_batch_size = course.batch.largest(),
                                .eval_interval = options.logging.eval_interval,
                                .eval_iterations = options.logging.eval_iters});
   data::SplitSources sources =
@@ -156,15 +157,18 @@ void warn_of_another_order(const train::TrainOptions& saved, const train::TrainO
   if (data.tokens_per_epoch == 0) return;
   const auto epochs = [&](const train::TrainOptions& options) {
     return data::plan_epochs(data.tokens_per_epoch, plan.shape.length,
-                             options.batch.train_iters * plan.global_batch());
+                             train::run_course(options, plan.topology).samples);
   };
   const data::EpochPlan before = epochs(saved);
   const data::EpochPlan after = epochs(now);
   if (before == after) return;
+  const auto samples = [&](const train::TrainOptions& options) {
+    return train::run_course(options, plan.topology).samples;
+  };
   warn(format(
-      "--train-iters {} reads the data {} times, the run so far was planned for {} iterations "
+      "a run of {} samples reads the data {} times, the run so far was planned for {} samples "
       "and {} times: from here on the samples come in another order, and some come again",
-      now.batch.train_iters, after.epochs, saved.batch.train_iters, before.epochs));
+      samples(now), after.epochs, samples(saved), before.epochs));
 }
 
 // Continues from --load when there is a checkpoint; fresh weights otherwise.
@@ -210,18 +214,21 @@ int run(const TrainCommandOptions& command, const config::OptionSet& set) {
   const std::optional<text::Tokenizer> tokenizer = load_tokenizer(options.tokenizer);
   const int64_t vocabulary = vocabulary_of(options, tokenizer);
   const bool validates = options.logging.eval_iters > 0;
+  const train::RunCourse course = train::run_course(options, topology);
+  const train::BatchShapes batches =
+      train::batch_shapes(course, options.batch.micro_batch_size, topology);
   model::RunPlan plan = model::plan_run({.shape = train::gpt_shape(options.model, vocabulary),
-                                         .batch = train::batch_shape(options.batch, topology),
+                                         .batch = batches.largest,
+                                         .smaller_batches = batches.smaller,
                                          .topology = topology,
                                          .optimizer = train::optimizer_rules(options.optimizer),
                                          .profile = {.threads = threads_of(options.engine)},
                                          .evaluate = validates});
-  const int64_t global_batch = plan.global_batch();
   if (command.json) {
     say(plan_json(plan, set.views()));
     return 0;
   }
-  say_plan(plan, global_batch);
+  say_plan(plan, course.batch);
   if (command.dry_run) {
     say_whole_plan(plan);
     return 0;
@@ -235,12 +242,11 @@ int run(const TrainCommandOptions& command, const config::OptionSet& set) {
     train::require_continuable(*reader, options);
   }
   LocalRank rank(options.engine);
-  RunData data = open_data(options, plan, global_batch, tokenizer, rank.cpu.pool());
+  RunData data = open_data(options, plan, course, tokenizer, rank.cpu.pool());
   engine::Session session(std::move(plan), rank.backend(), rank.tensor_group);
-  train::Trainer trainer(
-      session, *data.train,
-      train::learning_rate(options.optimizer, options.batch.train_iters, global_batch),
-      static_cast<uint32_t>(options.batch.seed));
+  train::Trainer trainer(session, *data.train, course.batch,
+                         train::learning_rate(options.optimizer, course),
+                         static_cast<uint32_t>(options.batch.seed));
   start(options, reader, data, session, trainer, rank.cpu.pool());
 
   const double peak = ops::cpu::measured_fma_rate(rank.cpu.pool(), 0.3);
@@ -250,10 +256,8 @@ int run(const TrainCommandOptions& command, const config::OptionSet& set) {
                          .session = session,
                          .trainer = trainer,
                          .validation = data.validation ? &*data.validation : nullptr,
-                         .rates = {.train_iterations = options.batch.train_iters,
-                                   .global_batch = global_batch,
-                                   .step_flops = session.plan().nominal_step_flops(),
-                                   .peak_flops = peak},
+                         .rates = {.train_iterations = course.iterations, .peak_flops = peak},
+                         .validation_batch = course.batch.largest(),
                          .unigram_entropy = data.unigram_entropy};
   if (options.checkpoint.save) {
     training.save = [&, toml = config::save_toml(set.views())] {

@@ -370,7 +370,7 @@ TEST(Model, RefusesHeadsThatDoNotDivideTheHiddenSize) {
 TEST(Batch, RefusesMoreSequencesThanRandomNumbersCount) {
   BatchOptions batch = {.micro_batch_size = 1024, .train_iters = int64_t{1} << 30};
   EXPECT_EQ(batch.validate(), std::nullopt);
-  batch.train_iters += 1;
+  batch.train_iters = *batch.train_iters + 1;
   EXPECT_EQ(batch.validate()->remedy, "use train-iters 1073741824 or less");
 }
 

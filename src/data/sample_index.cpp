@@ -117,7 +117,7 @@ std::array<SequenceRange, 3> split_ranges(std::string_view weights, int64_t sequ
 
 RequestedSamples requested_samples(const RunLength& length) {
   TRIREME_ASSERT(length.global_batch_size > 0, "a global batch has samples");
-  TRIREME_ASSERT((length.train_iterations > 0) != (length.train_samples > 0),
+  TRIREME_ASSERT(length.train_iterations > 0 || length.train_samples > 0,
                  "a run is as long as iterations or samples say");
   const int64_t batch = length.global_batch_size;
   const int64_t iterations =

@@ -26,8 +26,9 @@ struct SequenceRange {
 [[nodiscard]] std::array<SequenceRange, 3> split_ranges(std::string_view weights,
                                                         int64_t sequences);
 
-/// How long a run is, in the units of its options. Exactly one of train_iterations and
-/// train_samples is above 0.
+/// How long a run is. Where one of train_iterations and train_samples is 0 it follows from the
+/// other by the size of the batch; where the batch grows, both are given and the size is the
+/// largest.
 struct RunLength {
   int64_t train_iterations = 0;
   int64_t train_samples = 0;

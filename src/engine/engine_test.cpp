@@ -80,7 +80,7 @@ struct Rank0 {
     session.set_scalar(StepScalar::gradient_scale, static_cast<float>(1 / tokens));
     session.set_scalar(StepScalar::learning_rate, 0.01F);
     session.set_scalar(StepScalar::adam_step, number);
-    for (const schedule::Action& action : plan.schedule->actions) {
+    for (const schedule::Action& action : plan.largest_batch().schedule.actions) {
       if (action.kind == schedule::ActionKind::forward) {
         write_batch(action.microbatch,
                     first_sample + action.microbatch.value * plan.batch.sequences);

@@ -24,6 +24,7 @@ void for_each_run(const parallel::Slice& slice, Copy copy) {
 
 Session::Session(model::RunPlan plan, ops::Backend backend, comm::Communicator& tensor_group)
     : plan_(std::move(plan)),
+      batch_(plan_.batches.empty() ? nullptr : &plan_.largest_batch()),
       backend_(backend),
       memory_(*backend.device, plan_.memory),
       executor_(backend, memory_, tensor_group) {
@@ -74,8 +75,8 @@ void Session::read_tensor(TensorId id, TensorState state, std::span<float> value
 }
 
 int Session::slot_of(ChunkId chunk, MicrobatchId microbatch) const {
-  if (plan_.assignment.slot.empty()) return 0;
-  return plan_.assignment
+  if (batch_ == nullptr) return 0;
+  return batch_->assignment
       .slot[static_cast<size_t>(chunk.value)][static_cast<size_t>(microbatch.value)];
 }
 

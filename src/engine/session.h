@@ -45,7 +45,10 @@ class Session {
     write_field_bytes(field, microbatch, std::as_bytes(values));
   }
 
-  /// One action of the plan's schedule.
+  /// Begins a global batch of m microbatches, one of the plan's; its actions follow. Until it is
+  /// called the largest is under way.
+  void start_batch(int microbatches) { batch_ = &plan_.batch_plan(microbatches); }
+  /// One action of the batch's schedule.
   void run(const schedule::Action& action);
   /// Forward of the evaluation program on the fields of microbatch 0; adds to the loss total.
   void evaluate();
@@ -69,6 +72,7 @@ class Session {
   }
 
   model::RunPlan plan_;
+  const model::BatchPlan* batch_ = nullptr;  // under way; null where nothing is trained
   ops::Backend backend_;
   RankMemory memory_;
   Executor executor_;

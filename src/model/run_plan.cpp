@@ -74,7 +74,9 @@ void lay_out_memory(RunPlan& plan) {
     memory[ArenaKind::second_moments] = plan.local.parameter_bytes;
   }
   for (size_t chunk = 0; chunk < plan.train.size(); ++chunk) {
-    const int in_flight = plan.assignment.in_flight[chunk];
+    int in_flight = 0;
+    for (const BatchPlan& batch : plan.batches)
+      in_flight = std::max(in_flight, batch.assignment.in_flight[chunk]);
     plan.train[chunk].activation_base = memory[ArenaKind::activations];
     memory[ArenaKind::activations] += plan.train[chunk].slots.saved_bytes * in_flight;
     // Batch fields are shared by the rank's chunks: as many slots as the longest-lived chunk has.
@@ -145,14 +147,36 @@ std::string MemoryPlan::text() const {
   return table.text(2);
 }
 
-double RunPlan::nominal_step_flops() const {
+const BatchPlan& RunPlan::batch_plan(int microbatches) const {
+  const auto found = std::find_if(batches.begin(), batches.end(), [&](const BatchPlan& plan) {
+    return plan.microbatches == microbatches;
+  });
+  TRIREME_ASSERT(found != batches.end(), "every batch of a run is planned");
+  return *found;
+}
+
+double RunPlan::nominal_step_flops(int microbatches) const {
   double flops = 0;
   for (const PlacedProgram& placed : train) {
     const program::Totals sums = program::totals(placed.program);
-    flops += (sums.forward.nominal_flops + sums.backward.nominal_flops) * batch.microbatches;
+    flops += (sums.forward.nominal_flops + sums.backward.nominal_flops) * microbatches;
   }
   return flops;
 }
+
+namespace {
+
+BatchPlan plan_batch(const RunRequest& request, int microbatches) {
+  BatchPlan batch = {.microbatches = microbatches,
+                     .schedule = schedule::one_forward_one_backward(
+                         {.stages = request.topology.pipeline(), .microbatches = microbatches},
+                         request.at.pipeline)};
+  schedule::validate(batch.schedule);
+  batch.assignment = schedule::assign_slots(batch.schedule);
+  return batch;
+}
+
+}  // namespace
 
 RunPlan plan_run(const RunRequest& request) {
   require_possible(request.shape, request.batch, request.topology);
@@ -168,11 +192,12 @@ RunPlan plan_run(const RunRequest& request) {
   plan.local = local_tensors(plan.table, plan.chunks, request.topology, request.at);
 
   if (request.train) {
-    plan.schedule = schedule::one_forward_one_backward(
-        {.stages = request.topology.pipeline(), .microbatches = request.batch.microbatches},
-        request.at.pipeline);
-    schedule::validate(*plan.schedule);
-    plan.assignment = schedule::assign_slots(*plan.schedule);
+    std::vector<int> sizes = request.smaller_batches;
+    sizes.push_back(request.batch.microbatches);
+    std::sort(sizes.begin(), sizes.end());
+    sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+    for (const int m : sizes) plan.batches.push_back(plan_batch(request, m));
+    TRIREME_ASSERT(sizes.back() == request.batch.microbatches, "the request names the largest");
     plan.train = chunk_programs(plan, Mode::train);
     plan.step = place(step_program(request.optimizer, plan.table, plan.local));
   }

@@ -63,10 +63,18 @@ struct BatchLayout {
   return 64 * static_cast<int64_t>(scalar);
 }
 
+/// The order of work of a global batch of m microbatches.
+struct BatchPlan {
+  int microbatches = 1;  ///< m
+  schedule::Schedule schedule;
+  schedule::SlotAssignment assignment;
+};
+
 /// What is asked of one rank.
 struct RunRequest {
   GptShape shape;
   BatchShape batch;
+  std::vector<int> smaller_batches = {};  ///< other m of the run, where the batch grows
   parallel::Topology topology;
   parallel::Coordinates at;
   OptimizerRules optimizer;
@@ -81,15 +89,14 @@ struct RunRequest {
 /// engine/.
 struct RunPlan {
   GptShape shape;
-  BatchShape batch;
+  BatchShape batch;  ///< the largest
   parallel::Topology topology;
   parallel::Coordinates at;
   program::BackendProfile profile;
   parallel::TensorTable table;
   std::vector<parallel::Chunk> chunks;
   LocalTensors local;
-  std::optional<schedule::Schedule> schedule;  ///< of one global batch
-  schedule::SlotAssignment assignment;
+  std::vector<BatchPlan> batches;       ///< when training: one for each m, ascending
   std::vector<PlacedProgram> train;     ///< [chunk]
   std::vector<PlacedProgram> evaluate;  ///< [chunk]
   std::optional<PlacedProgram> decode;
@@ -97,12 +104,17 @@ struct RunPlan {
   BatchLayout batch_layout;
   MemoryPlan memory;
 
-  /// B: sequences of one step over all ranks.
-  [[nodiscard]] int64_t global_batch() const {
-    return batch.sequences * batch.microbatches * topology.data();
+  /// B: sequences of one step of m microbatches over all ranks; of the largest.
+  [[nodiscard]] int64_t global_batch(int microbatches) const {
+    return batch.sequences * microbatches * topology.data();
   }
-  /// FLOPs of one global batch on this rank as the paper counts them, forward and backward.
-  [[nodiscard]] double nominal_step_flops() const;
+  [[nodiscard]] int64_t global_batch() const { return global_batch(batch.microbatches); }
+  /// The plan of a batch of m microbatches, which must be one of the run's.
+  [[nodiscard]] const BatchPlan& batch_plan(int microbatches) const;
+  [[nodiscard]] const BatchPlan& largest_batch() const { return batches.back(); }
+  /// FLOPs of such a step on this rank as the paper counts them, forward and backward.
+  [[nodiscard]] double nominal_step_flops(int microbatches) const;
+  [[nodiscard]] double nominal_step_flops() const { return nominal_step_flops(batch.microbatches); }
 };
 
 /// Throws usage errors for impossible sizes; a pure function of the request.

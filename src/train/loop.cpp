@@ -63,7 +63,7 @@ class Reporter {
 };
 
 double validate(const Run& run, int64_t done_validations) {
-  const int64_t samples = run.options.logging.eval_iters * run.rates.global_batch;
+  const int64_t samples = run.options.logging.eval_iters * run.validation_batch;
   return evaluate_loss(run.session, *run.validation, done_validations * samples, samples);
 }
 

@@ -18,6 +18,7 @@ struct Run {
   Trainer& trainer;
   const data::Batches* validation = nullptr;  ///< null: no validation
   RunRates rates;
+  int64_t validation_batch = 0;     ///< sequences of one of the --eval-iters batches
   double unigram_entropy = 0;       ///< of the held-out part, nats per token; 0: unknown
   std::function<void()> save = {};  ///< called at intervals and at the end; empty: nothing is saved
 };

@@ -61,10 +61,12 @@ IntervalReport Interval::take() {
   const auto count = static_cast<double>(steps_.size());
   double seconds = 0;
   double tokens = 0;
+  double flops = 0;
   for (const StepReport& step : steps_) {
     report.loss += step.loss / count;
     seconds += step.seconds;
     tokens += static_cast<double>(step.tokens);
+    flops += step.flops;
     report.nan_iterations += std::isfinite(step.loss) && std::isfinite(step.gradient_norm) ? 0 : 1;
   }
   const StepReport& last = steps_.back();
@@ -72,6 +74,8 @@ IntervalReport Interval::take() {
   report.consumed_samples = last.consumed_samples;
   report.gradient_norm = last.gradient_norm;
   report.learning_rate = last.learning_rate;
+  report.global_batch = last.global_batch;
+  report.flops_per_second = flops / seconds;
   report.seconds_per_step = seconds / count;
   report.tokens_per_second = tokens / seconds;
   steps_.clear();
@@ -88,9 +92,9 @@ std::string log_line(const IntervalReport& report, const RunRates& rates,
       "global batch size: {:5} | lm loss: {:.6E} | loss scale: 1.0 | grad norm: {:.3f} | "
       "number of skipped iterations: {:3} | number of nan iterations: {:3} |",
       timestamp(now), report.iteration, rates.train_iterations, report.consumed_samples,
-      report.seconds_per_step * 1e3, rates.step_flops / report.seconds_per_step / 1e12,
-      report.tokens_per_second, 100 * rates.mfu(report.seconds_per_step), report.learning_rate,
-      rates.global_batch, report.loss, report.gradient_norm, 0, report.nan_iterations);
+      report.seconds_per_step * 1e3, report.flops_per_second / 1e12, report.tokens_per_second,
+      100 * report.flops_per_second / rates.peak_flops, report.learning_rate, report.global_batch,
+      report.loss, report.gradient_norm, 0, report.nan_iterations);
 }
 
 std::string validation_line(int64_t iteration, double loss) {
@@ -127,7 +131,8 @@ void MetricsFile::step(const StepReport& report, const RunRates& rates) {
       {"learning_rate", report.learning_rate},
       {"seconds", report.seconds},
       {"tokens_per_second", static_cast<double>(report.tokens) / report.seconds},
-      {"mfu", rates.mfu(report.seconds)}};
+      {"global_batch", report.global_batch},
+      {"mfu", report.flops / report.seconds / rates.peak_flops}};
   line(json.dump());
 }
 
@@ -152,6 +157,8 @@ void LiveDisplay::show(const StepReport& report, const RunRates& rates) {
   constexpr double kNew = 0.05;
   smooth_loss_ =
       smooth_loss_ == 0 ? report.loss : smooth_loss_ + kNew * (report.loss - smooth_loss_);
+  const double rate = report.flops / report.seconds;
+  smooth_rate_ = smooth_rate_ == 0 ? rate : smooth_rate_ + kNew * (rate - smooth_rate_);
   smooth_seconds_ = smooth_seconds_ == 0
                         ? report.seconds
                         : smooth_seconds_ + kNew * (report.seconds - smooth_seconds_);
@@ -161,7 +168,7 @@ void LiveDisplay::show(const StepReport& report, const RunRates& rates) {
   std::string text = format("step {}/{}  loss {:.3f}  {} tok/s  MFU {:.0f}%  {} left",
                             report.iteration, train_iterations_, smooth_loss_,
                             count_text(static_cast<double>(report.tokens) / smooth_seconds_),
-                            100 * rates.mfu(smooth_seconds_), duration_text(left));
+                            100 * smooth_rate_ / rates.peak_flops, duration_text(left));
   const int width = std::min(30, terminal_columns() - static_cast<int>(text.size()) - 5);
   if (width >= 8) {
     const int full = static_cast<int>(share * width);

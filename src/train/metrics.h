@@ -9,15 +9,10 @@
 
 namespace trireme::train {
 
-/// What turns seconds into rates: the run's constants.
+/// What turns a step's numbers into rates: the run's constants.
 struct RunRates {
   int64_t train_iterations = 0;
-  int64_t global_batch = 0;
-  double step_flops = 0;  ///< model FLOPs of one global batch, as the paper counts them
   double peak_flops = 0;  ///< of all ranks, per second: on a CPU a measured FMA loop
-  [[nodiscard]] double mfu(double seconds_per_step) const {
-    return step_flops / seconds_per_step / peak_flops;
-  }
 };
 
 /// Means over the steps since the last log line. NaN stays NaN: nothing is hidden.
@@ -27,8 +22,10 @@ struct IntervalReport {
   double loss = 0;
   double gradient_norm = 0;  ///< of the last step
   double learning_rate = 0;  ///< used by the last step
+  int64_t global_batch = 0;  ///< of the last step
   double seconds_per_step = 0;
   double tokens_per_second = 0;
+  double flops_per_second = 0;
   int nan_iterations = 0;
 };
 
@@ -89,6 +86,7 @@ class LiveDisplay {
   int64_t train_iterations_;
   double smooth_loss_ = 0;
   double smooth_seconds_ = 0;
+  double smooth_rate_ = 0;  // FLOPs per second
 };
 
 }  // namespace trireme::train

@@ -1,5 +1,7 @@
 #include "train/options.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "core/format.h"
 
@@ -48,15 +50,20 @@ parallel::Topology topology(const config::ParallelOptions& parallel, int64_t ran
   return {static_cast<int>(p), static_cast<int>(t), static_cast<int>(ranks / (t * p))};
 }
 
-model::BatchShape batch_shape(const config::BatchOptions& batch,
-                              const parallel::Topology& topology) {
-  const int64_t at_once = batch.micro_batch_size * topology.data();
-  const int64_t global = batch.global_batch_size.value_or(at_once);
+RunCourse run_course(const TrainOptions& options, const parallel::Topology& topology) {
+  return run_course(options.batch, options.batch.micro_batch_size * topology.data(),
+                    options.model.seq_length);
+}
+
+namespace {
+
+int microbatches_of(int64_t global, int64_t micro_batch_size, const parallel::Topology& topology) {
+  const int64_t at_once = micro_batch_size * topology.data();
   if (global % at_once != 0) {
     fail_usage({.where = "batch",
                 .what = format(
-                    "--global-batch-size {} with --micro-batch-size {} and {} data-parallel ranks",
-                    global, batch.micro_batch_size, topology.data()),
+                    "a global batch of {} with --micro-batch-size {} and {} data-parallel ranks",
+                    global, micro_batch_size, topology.data()),
                 .rule = "the global batch is a multiple of b d",
                 .remedy = format("use {} or {}", global / at_once * at_once,
                                  (global / at_once + 1) * at_once)});
@@ -68,7 +75,20 @@ model::BatchShape batch_shape(const config::BatchOptions& batch,
                 .rule = format("at most {}", kMostMicrobatches),
                 .remedy = "use a larger --micro-batch-size or a smaller --global-batch-size"});
   }
-  return {.sequences = batch.micro_batch_size, .microbatches = static_cast<int>(global / at_once)};
+  return static_cast<int>(global / at_once);
+}
+
+}  // namespace
+
+BatchShapes batch_shapes(const RunCourse& course, int64_t micro_batch_size,
+                         const parallel::Topology& topology) {
+  BatchShapes shapes = {.largest = {.sequences = micro_batch_size}};
+  for (const BatchCourse::Stage& stage : course.batch.stages())
+    shapes.smaller.push_back(microbatches_of(stage.batch, micro_batch_size, topology));
+  const auto largest = std::max_element(shapes.smaller.begin(), shapes.smaller.end());
+  shapes.largest.microbatches = *largest;
+  shapes.smaller.erase(largest);
+  return shapes;
 }
 
 model::OptimizerRules optimizer_rules(const config::OptimizerOptions& options) {

@@ -10,6 +10,7 @@
 #include "config/groups/tokenizer.h"
 #include "config/option_set.h"
 #include "model/run_plan.h"
+#include "train/batch_course.h"
 
 namespace trireme::train {
 
@@ -35,8 +36,16 @@ struct TrainOptions {
 /// Topology and microbatches: d follows from the number of ranks. Throws usage errors with the rule
 /// that is broken.
 [[nodiscard]] parallel::Topology topology(const config::ParallelOptions& parallel, int64_t ranks);
-[[nodiscard]] model::BatchShape batch_shape(const config::BatchOptions& batch,
-                                            const parallel::Topology& topology);
+/// The run's length and the size of its batches.
+[[nodiscard]] RunCourse run_course(const TrainOptions& options, const parallel::Topology& topology);
+/// The largest batch of a course, and the m of the others. Throws a usage error where b d does not
+/// divide one of them.
+struct BatchShapes {
+  model::BatchShape largest;
+  std::vector<int> smaller = {};
+};
+[[nodiscard]] BatchShapes batch_shapes(const RunCourse& course, int64_t micro_batch_size,
+                                       const parallel::Topology& topology);
 
 [[nodiscard]] model::OptimizerRules optimizer_rules(const config::OptimizerOptions& options);
 

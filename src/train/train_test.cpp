@@ -8,51 +8,11 @@
 
 #include "core/error.h"
 #include "train/curve.h"
-#include "train/learning_rate.h"
 #include "train/metrics.h"
 #include "train/options.h"
 
 namespace trireme::train {
 namespace {
-
-using config::LrDecayStyle;
-
-TEST(LearningRate, WarmsUpFromItsInitialValueAndEndsAtTheLeast) {
-  const LearningRate rate = {.style = LrDecayStyle::cosine,
-                             .most = 1e-3,
-                             .least = 1e-4,
-                             .warmup_samples = 100,
-                             .decay_samples = 1100};
-  EXPECT_DOUBLE_EQ(rate.at(0), 0);  // Megatron-LM's first update
-  EXPECT_DOUBLE_EQ(rate.at(50), 5e-4);
-  EXPECT_DOUBLE_EQ(rate.at(100), 1e-3);
-  EXPECT_DOUBLE_EQ(rate.at(600), 5.5e-4);  // half way: the mean
-  EXPECT_DOUBLE_EQ(rate.at(1100), 1e-4);
-  EXPECT_DOUBLE_EQ(rate.at(5000), 1e-4);
-}
-
-TEST(LearningRate, OfEachStyleNeverRisesBehindTheWarmUp) {
-  for (const auto style : {LrDecayStyle::constant, LrDecayStyle::linear, LrDecayStyle::cosine}) {
-    const LearningRate rate = {
-        .style = style, .most = 1, .least = 0.1, .warmup_samples = 10, .decay_samples = 200};
-    for (int n = 11; n < 300; ++n) EXPECT_LE(rate.at(n), rate.at(n - 1)) << n;
-    for (int n = 1; n <= 10; ++n) EXPECT_GT(rate.at(n), rate.at(n - 1)) << n;
-  }
-}
-
-TEST(LearningRate, CountsInSamplesAsTheOptionsSay) {
-  config::OptimizerOptions options;
-  options.lr = 1;
-  options.lr_warmup_fraction = 0.1;
-  const LearningRate rate = learning_rate(options, 500, 8);
-  EXPECT_EQ(rate.decay_samples, 4000);
-  EXPECT_EQ(rate.warmup_samples, 400);
-  options.lr_warmup_fraction.reset();
-  options.lr_warmup_iters = 20;
-  options.lr_decay_iters = 100;
-  EXPECT_EQ(learning_rate(options, 500, 8).warmup_samples, 160);
-  EXPECT_EQ(learning_rate(options, 500, 8).decay_samples, 800);
-}
 
 StepReport step(int64_t iteration, double loss) {
   return {.iteration = iteration,
@@ -61,11 +21,12 @@ StepReport step(int64_t iteration, double loss) {
           .gradient_norm = 1.5,
           .learning_rate = 1e-3,
           .seconds = 0.5,
-          .tokens = 1000};
+          .global_batch = 4,
+          .tokens = 1000,
+          .flops = 1e9};
 }
 
-constexpr RunRates kRates = {
-    .train_iterations = 10, .global_batch = 4, .step_flops = 1e9, .peak_flops = 4e9};
+constexpr RunRates kRates = {.train_iterations = 10, .peak_flops = 4e9};
 
 TEST(LogLine, HasMegatronsFieldsInItsOrder) {
   Interval interval;
@@ -189,11 +150,16 @@ TEST(Options, TurnIntoShapesWithTheRulesOfTheTopology) {
   EXPECT_THROW(static_cast<void>(topology(parallel, 3)), Error);
   config::BatchOptions batch;
   batch.micro_batch_size = 4;
-  EXPECT_EQ(batch_shape(batch, {}).microbatches, 1);
+  batch.train_iters = 10;
+  const auto shapes = [&](const parallel::Topology& ranks) {
+    return batch_shapes(run_course(batch, batch.micro_batch_size * ranks.data(), 16),
+                        batch.micro_batch_size, ranks);
+  };
+  EXPECT_EQ(shapes({}).largest.microbatches, 1);
   batch.global_batch_size = 12;
-  EXPECT_EQ(batch_shape(batch, {}).microbatches, 3);
+  EXPECT_EQ(shapes({}).largest.microbatches, 3);
   try {
-    static_cast<void>(batch_shape(batch, parallel::Topology(1, 1, 2)));
+    static_cast<void>(shapes(parallel::Topology(1, 1, 2)));
     FAIL();
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("use 8 or 16"), std::string::npos) << error.what();

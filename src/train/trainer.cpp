@@ -1,6 +1,7 @@
 #include "train/trainer.h"
 
 #include <chrono>
+#include <utility>
 
 #include "core/error.h"
 #include "core/format.h"
@@ -10,18 +11,20 @@ namespace trireme::train {
 using program::BatchField;
 using program::StepScalar;
 
-Trainer::Trainer(engine::Session& session, const data::Batches& batches, const LearningRate& rate,
-                 uint32_t seed)
-    : session_(session), batches_(batches), rate_(rate) {
+Trainer::Trainer(engine::Session& session, const data::Batches& batches, BatchCourse course,
+                 const LearningRate& rate, uint32_t seed)
+    : session_(session), batches_(batches), course_(std::move(course)), rate_(rate) {
   const model::RunPlan& plan = session.plan();
-  global_batch_ = plan.global_batch();
   fields_.resize(plan.shape.length, plan.batch.sequences);
   session_.set_scalar(StepScalar::seed, static_cast<int32_t>(seed));
 }
 
 StepReport Trainer::step() {
   const auto start = std::chrono::steady_clock::now();
-  const int64_t counted = batches_.counted_tokens(position_.consumed_samples, global_batch_);
+  const model::RunPlan& plan = session_.plan();
+  const int64_t batch = course_.at(position_.consumed_samples);
+  const auto microbatches = static_cast<int>(batch / plan.global_batch(1));
+  const int64_t counted = batches_.counted_tokens(position_.consumed_samples, batch);
   if (counted == 0) {
     fail({.where = format("global batch at sample {}", position_.consumed_samples),
           .what = "no token counts: the loss mask is zero everywhere",
@@ -31,12 +34,12 @@ StepReport Trainer::step() {
   const double rate = rate_.at(position_.consumed_samples);
 
   write_step_scalars(rate, counted);
-  run_schedule();
+  run_schedule(microbatches);
 
   const double loss_total = session_.scalar<double>(StepScalar::loss_total);
   position_.iteration += 1;
   position_.adam_step += 1;
-  position_.consumed_samples += global_batch_;
+  position_.consumed_samples += batch;
   return {
       .iteration = position_.iteration,
       .consumed_samples = position_.consumed_samples,
@@ -44,7 +47,9 @@ StepReport Trainer::step() {
       .gradient_norm = session_.scalar<double>(StepScalar::gradient_norm),
       .learning_rate = rate,
       .seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
-      .tokens = global_batch_ * session_.plan().shape.length};
+      .global_batch = batch,
+      .tokens = batch * plan.shape.length,
+      .flops = plan.nominal_step_flops(microbatches)};
 }
 
 void Trainer::write_step_scalars(double learning_rate, int64_t counted_tokens) {
@@ -55,9 +60,11 @@ void Trainer::write_step_scalars(double learning_rate, int64_t counted_tokens) {
   session_.set_scalar(StepScalar::loss_total, 0.0);
 }
 
-void Trainer::run_schedule() {
-  const int64_t b = session_.plan().batch.sequences;
-  for (const schedule::Action& action : session_.plan().schedule->actions) {
+void Trainer::run_schedule(int microbatches) {
+  const model::RunPlan& plan = session_.plan();
+  const int64_t b = plan.batch.sequences;
+  session_.start_batch(microbatches);
+  for (const schedule::Action& action : plan.batch_plan(microbatches).schedule.actions) {
     if (action.kind == schedule::ActionKind::forward) {
       batches_.fill(position_.consumed_samples + action.microbatch.value * b, b, fields_);
       write_fields(session_, action.microbatch, fields_);

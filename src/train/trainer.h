@@ -3,6 +3,7 @@
 
 #include "data/batches.h"
 #include "engine/session.h"
+#include "train/batch_course.h"
 #include "train/learning_rate.h"
 
 namespace trireme::train {
@@ -23,16 +24,18 @@ struct StepReport {
   double gradient_norm = 0;  ///< before clipping
   double learning_rate = 0;  ///< the one that was used
   double seconds = 0;
-  int64_t tokens = 0;  ///< s B
+  int64_t global_batch = 0;  ///< B of this step, sequences
+  int64_t tokens = 0;        ///< s B
+  double flops = 0;          ///< of this rank, as the paper counts them
 };
 
 /// One rank's training: each step runs the schedule and steps the optimizer.
 class Trainer {
  public:
-  /// The session has a training program; all three outlive the trainer. seed keys every dropout
-  /// mask.
-  Trainer(engine::Session& session, const data::Batches& batches, const LearningRate& rate,
-          uint32_t seed);
+  /// The session has a training program and a plan for each batch of the course; session and
+  /// batches outlive the trainer. seed keys every dropout mask.
+  Trainer(engine::Session& session, const data::Batches& batches, BatchCourse course,
+          const LearningRate& rate, uint32_t seed);
 
   [[nodiscard]] const Position& position() const { return position_; }
   /// Continues from a saved position.
@@ -44,12 +47,12 @@ class Trainer {
 
  private:
   void write_step_scalars(double learning_rate, int64_t counted_tokens);
-  void run_schedule();
+  void run_schedule(int microbatches);
 
   engine::Session& session_;
   const data::Batches& batches_;
+  BatchCourse course_;
   LearningRate rate_;
-  int64_t global_batch_;
   Position position_;
   data::BatchFields fields_;
 };

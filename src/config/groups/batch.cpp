@@ -1,5 +1,7 @@
 #include "config/groups/batch.h"
 
+#include <charconv>
+
 #include "core/format.h"
 
 namespace trireme::config {
@@ -28,10 +30,27 @@ const Group& BatchOptions::group() {
                                         .otherwise = "micro-batch-size x data-parallel size",
                                         .range = between(1, kLargestBatch)}),
           field(&O::train_iters, {.name = "train-iters",
-                                  .help = "steps to train, those before a resume included",
+                                  .help = "steps to train, those before a resume included; or "
+                                          "give train-samples",
                                   .unit = "iterations",
-                                  .range = at_least(1),
-                                  .required = true}),
+                                  .otherwise = "train-samples holds",
+                                  .range = at_least(1)}),
+          field(&O::train_samples, {.name = "train-samples",
+                                    .help = "length of the run, instead of train-iters; the last "
+                                            "batch that fits is the last",
+                                    .unit = "sequences",
+                                    .otherwise = "train-iters holds",
+                                    .range = between(1, kLargestSamples)}),
+          field(&O::rampup_batch_size,
+                {.name = "rampup-batch-size",
+                 .help = "START INCREMENT SAMPLES: begin with batches of START sequences and grow "
+                         "by INCREMENT, evenly over so many samples, to global-batch-size",
+                 .otherwise = "the batch does not grow"}),
+          field(&O::step_batch_size_schedule,
+                {.name = "step-batch-size-schedule",
+                 .help = "TOKENS:SEQUENCES ..., in one word: from so many tokens on, batches of so "
+                         "many sequences, as in \"0:768 250B:1536\"",
+                 .otherwise = "the batch does not grow"}),
           field(&O::seed, {.name = "seed",
                            .help = "of initial weights, dropout and data order",
                            .range = between(0, 4294967295)}),
@@ -39,23 +58,96 @@ const Group& BatchOptions::group() {
   return table;
 }
 
+namespace {
+
+std::optional<Conflict> not_whole(const char* name, int64_t batch, int64_t microbatch) {
+  if (batch % microbatch == 0) return std::nullopt;
+  const int64_t below = batch / microbatch * microbatch;
+  const int64_t above = below + microbatch;
+  return Conflict{
+      .names = {name, "micro-batch-size"},
+      .what = format("{} {} is not a multiple of micro-batch-size {}", name, batch, microbatch),
+      .rule = "a global batch consists of whole microbatches",
+      .remedy = below > 0 ? format("use {} {} or {}", name, below, above)
+                          : format("use {} {}", name, above)};
+}
+
+std::optional<int64_t> whole_number(const std::string& word) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::optional<BatchOptions::RampUp> BatchOptions::ramp_up() const {
+  if (rampup_batch_size.size() != 3) return std::nullopt;
+  const auto start = whole_number(rampup_batch_size[0]);
+  const auto increment = whole_number(rampup_batch_size[1]);
+  const auto samples = whole_number(rampup_batch_size[2]);
+  if (!start || !increment || !samples) return std::nullopt;
+  return RampUp{*start, *increment, *samples};
+}
+
+namespace {
+
+std::optional<Conflict> ramp_up_conflict(const BatchOptions& options) {
+  const auto& batch = options.global_batch_size;
+  if (options.rampup_batch_size.empty()) return std::nullopt;
+  Conflict conflict = {.names = {"rampup-batch-size", "global-batch-size"},
+                       .rule =
+                           "START INCREMENT SAMPLES are whole numbers above 0, and START is "
+                           "below global-batch-size by a multiple of INCREMENT",
+                       .remedy = "as in --rampup-batch-size 32 32 65536 --global-batch-size 256"};
+  const auto ramp = options.ramp_up();
+  if (!ramp || ramp->start < 1 || ramp->increment < 1 || ramp->samples < 1 ||
+      ramp->samples > kLargestSamples) {
+    conflict.what = format("rampup-batch-size is '{}'", text_of(options.rampup_batch_size));
+    return conflict;
+  }
+  if (!batch) {
+    conflict.what = "rampup-batch-size without global-batch-size";
+    return conflict;
+  }
+  if (ramp->start >= *batch || (*batch - ramp->start) % ramp->increment != 0) {
+    conflict.what = format("from {} by {} the batch does not arrive at global-batch-size {}",
+                           ramp->start, ramp->increment, *batch);
+    return conflict;
+  }
+  if (auto start = not_whole("rampup-batch-size", ramp->start, options.micro_batch_size))
+    return start;
+  return not_whole("rampup-batch-size", ramp->increment, options.micro_batch_size);
+}
+
+}  // namespace
+
 std::optional<Conflict> BatchOptions::validate() const {
+  if (train_iters.has_value() == train_samples.has_value()) {
+    return Conflict{.names = {"train-iters", "train-samples"},
+                    .what = train_iters ? "train-iters and train-samples are both given"
+                                        : "neither train-iters nor train-samples is given",
+                    .rule = "a run has one length",
+                    .remedy = train_iters ? "leave one of them out" : "give train-iters"};
+  }
+  if (step_batch_size_schedule && (!rampup_batch_size.empty() || global_batch_size)) {
+    const bool ramp = !rampup_batch_size.empty();
+    return Conflict{
+        .names = {"step-batch-size-schedule", ramp ? "rampup-batch-size" : "global-batch-size"},
+        .what = format("step-batch-size-schedule and {} are both given",
+                       ramp ? "rampup-batch-size" : "global-batch-size"),
+        .rule = "the schedule says every batch's size",
+        .remedy = "leave one of them out"};
+  }
   const int64_t batch = global_batch_size.value_or(micro_batch_size);
-  if (train_iters > kLargestSamples / batch) {
+  if (train_iters && *train_iters > kLargestSamples / batch) {
     return Conflict{.names = {"train-iters", "global-batch-size"},
-                    .what = format("train-iters {} of {} sequences each", train_iters, batch),
+                    .what = format("train-iters {} of {} sequences each", *train_iters, batch),
                     .rule = format("a run has at most {} sequences", kLargestSamples),
                     .remedy = format("use train-iters {} or less", kLargestSamples / batch)};
   }
-  if (batch % micro_batch_size == 0) return std::nullopt;
-  const int64_t below = batch / micro_batch_size * micro_batch_size;
-  const int64_t above = below + micro_batch_size;
-  return Conflict{.names = {"global-batch-size", "micro-batch-size"},
-                  .what = format("global-batch-size {} is not a multiple of micro-batch-size {}",
-                                 batch, micro_batch_size),
-                  .rule = "a global batch consists of whole microbatches",
-                  .remedy = below > 0 ? format("use global-batch-size {} or {}", below, above)
-                                      : format("use global-batch-size {}", above)};
+  if (auto conflict = not_whole("global-batch-size", batch, micro_batch_size)) return conflict;
+  return ramp_up_conflict(*this);
 }
 
 }  // namespace trireme::config

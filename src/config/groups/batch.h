@@ -10,13 +10,25 @@ namespace trireme::config {
 struct BatchOptions {
   int64_t micro_batch_size = 0;                   ///< b, sequences
   std::optional<int64_t> global_batch_size = {};  ///< B, sequences; b d when not set
-  int64_t train_iters = 0;
+  std::optional<int64_t> train_iters = {};        ///< the length of the run: this,
+  std::optional<int64_t> train_samples = {};      ///< or this
+  Words rampup_batch_size = {};                   ///< START INCREMENT SAMPLES
+  std::optional<std::string> step_batch_size_schedule = {};
   int64_t seed = 1234;
 
   bool operator==(const BatchOptions&) const = default;
   static const Group& group();
-  /// b divides B. (b d divides B is a rule of the topology, which knows d.)
+  /// One length; b divides B; a ramp-up that arrives. (b d divides B is a rule of the topology,
+  /// which knows d.)
   [[nodiscard]] std::optional<Conflict> validate() const;
+
+  /// rampup_batch_size as numbers; none where it is not given.
+  struct RampUp {
+    int64_t start = 0;      ///< sequences of the first batch
+    int64_t increment = 0;  ///< sequences
+    int64_t samples = 0;    ///< until the batch has its full size
+  };
+  [[nodiscard]] std::optional<RampUp> ramp_up() const;
 };
 
 }  // namespace trireme::config
