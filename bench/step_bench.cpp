@@ -43,6 +43,14 @@ struct Setting {
   double dropout;
 };
 
+struct SecondsByOp final : engine::Observer {
+  std::map<std::string_view, double> seconds;
+  void op(const engine::OpRecord& record) override {
+    seconds[program::name_of(*record.op.spec)] +=
+        std::chrono::duration<double>(record.end - record.start).count();
+  }
+};
+
 void bench(const Setting& setting, int steps) {
   device::CpuDevice cpu(usable_cores());
   comm::SoloCommunicator solo;
@@ -67,10 +75,8 @@ void bench(const Setting& setting, int steps) {
   train::initialise_weights(session, 1, cpu.pool());
   trainer.step();
 
-  std::map<std::string_view, double> seconds_by_op;
-  session.observe([&](const engine::LoweredOp& op, std::chrono::nanoseconds duration) {
-    seconds_by_op[program::name_of(*op.spec)] += std::chrono::duration<double>(duration).count();
-  });
+  SecondsByOp profile_of_ops;
+  session.observe(&profile_of_ops);
   std::vector<double> seconds;
   std::vector<double> peaks;
   for (int i = 0; i < steps; ++i) {
@@ -93,7 +99,7 @@ void bench(const Setting& setting, int steps) {
       bytes_text(static_cast<double>(session.plan().memory.total()))));
   double total = 0;
   std::vector<std::pair<double, std::string_view>> order;
-  for (const auto& [name, time] : seconds_by_op) {
+  for (const auto& [name, time] : profile_of_ops.seconds) {
     total += time;
     order.emplace_back(time, name);
   }

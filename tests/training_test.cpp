@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <limits>
 
 #include "comm/local/solo.h"
 #include "core/error.h"
@@ -205,6 +206,41 @@ TEST_F(CheckpointedTraining, RefusesADamagedCheckpointByFileAndTensor) {
     EXPECT_NE(message.find("model.safetensors"), std::string::npos) << message;
     EXPECT_NE(message.find("final_layernorm.bias"), std::string::npos) << message;
   }
+}
+
+TEST(NonFinite, StepIsNotTakenAndItsFirstOpIsFound) {
+  TestRun run({});
+  run.steps(2);
+  const auto weight = [&] {
+    for (int i = 0; i < run.session.plan().table.size(); ++i) {
+      const std::string& name = run.session.plan().table[TensorId{i}].name;
+      if (name == "decoder.layers.1.mlp.linear_fc1.weight") return TensorId{i};
+    }
+    ADD_FAILURE() << "no such tensor";
+    return TensorId{0};
+  }();
+  std::vector<float> values(static_cast<size_t>(run.session.slice_elements(weight)));
+  run.session.read_tensor(weight, engine::TensorState::parameter, values);
+  const float whole = values[5];
+  values[5] = std::numeric_limits<float>::infinity();
+  run.session.write_tensor(weight, engine::TensorState::parameter, values);
+
+  const auto moments_before = run.trainer.position();
+  const train::StepReport report = run.trainer.step();
+  EXPECT_TRUE(report.skipped);
+  EXPECT_FALSE(std::isfinite(report.gradient_norm));
+  const std::string where = run.trainer.find_non_finite();
+  EXPECT_NE(where.find("y of product, layer 1, microbatch 0 (0F0)"), std::string::npos) << where;
+  EXPECT_NE(where.find("samples 8 to 9"), std::string::npos) << where;
+  EXPECT_EQ(run.trainer.position().adam_step, moments_before.adam_step);
+  EXPECT_EQ(run.trainer.position().scheduler_samples, moments_before.scheduler_samples);
+  EXPECT_EQ(run.trainer.position().consumed_samples, moments_before.consumed_samples + 4);
+
+  // With the number repaired training goes on; weights and moments never saw the bad batch.
+  values[5] = whole;
+  run.session.write_tensor(weight, engine::TensorState::parameter, values);
+  for (const float x : run.state()) ASSERT_TRUE(std::isfinite(x));
+  EXPECT_FALSE(run.trainer.step().skipped);
 }
 
 TEST(Evaluation, IsTheLossWithoutDropoutAndChangesNothing) {

@@ -5,12 +5,6 @@
 #include "core/error.h"
 
 namespace trireme::engine {
-namespace {
-
-constexpr size_t kMostOperands = 12;
-
-}  // namespace
-
 Executor::Executor(ops::Backend backend, const RankMemory& memory, comm::Communicator& tensor_group)
     : backend_(backend),
       memory_(memory),
@@ -18,39 +12,38 @@ Executor::Executor(ops::Backend backend, const RankMemory& memory, comm::Communi
       stream_(backend.device->make_stream()) {}
 
 void Executor::run(const std::vector<LoweredOp>& ops, int slot, bool accumulate, Part part) {
+  Operands addresses = {};
   for (const LoweredOp& op : ops) {
     if (part == Part::input_gradient && op.half != program::Half::input_gradient) continue;
     if (part == Part::weight_gradient && op.half != program::Half::weight_gradient) continue;
-    if (!observer_) {
-      run_one(op, slot, accumulate);
+    TRIREME_ASSERT(op.operands.size() <= kMostOperands, "an op kind has at most twelve operands");
+    for (size_t i = 0; i < op.operands.size(); ++i)
+      addresses[i] = op.present[i] ? memory_.at(op.operands[i], slot) : nullptr;
+    const auto operands = std::span(addresses).first(op.operands.size());
+    if (observer_ == nullptr) {
+      run_one(op, operands, accumulate);
       continue;
     }
     const auto start = std::chrono::steady_clock::now();
-    run_one(op, slot, accumulate);
-    observer_(op, std::chrono::steady_clock::now() - start);
+    run_one(op, operands, accumulate);
+    observer_->op({op, operands, start, std::chrono::steady_clock::now()});
   }
 }
 
-void Executor::run_one(const LoweredOp& op, int slot, bool accumulate) {
+void Executor::run_one(const LoweredOp& op, std::span<void* const> operands, bool accumulate) {
   if (op.kernel == nullptr) {
-    run_collective(op, slot);
+    run_collective(op, static_cast<std::byte*>(operands[0]));
     return;
   }
-  std::array<void*, kMostOperands> operands = {};
-  TRIREME_ASSERT(op.operands.size() <= kMostOperands, "an op kind has at most twelve operands");
-  for (size_t i = 0; i < op.operands.size(); ++i) {
-    operands[i] = op.present[i] ? memory_.at(op.operands[i], slot) : nullptr;
-  }
   op.kernel(*stream_, *op.spec,
-            {.operands = std::span(operands).first(op.operands.size()),
+            {.operands = operands,
              .workspace = memory_.base(model::ArenaKind::workspace),
              .layer = op.layer,
              .accumulate = accumulate});
   tensor_group_.progress();
 }
 
-void Executor::run_collective(const LoweredOp& op, int slot) {
-  std::byte* buffer = memory_.at(op.operands[0], slot);
+void Executor::run_collective(const LoweredOp& op, std::byte* buffer) {
   if (const auto* start = std::get_if<program::AllReduceStart>(op.spec)) {
     // The communicator reads what the stream wrote.
     synchronize();

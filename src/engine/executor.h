@@ -1,15 +1,12 @@
 #pragma once
-#include <chrono>
-#include <functional>
+#include <array>
+#include <span>
 
 #include "comm/communicator.h"
 #include "engine/lower.h"
+#include "engine/observer.h"
 
 namespace trireme::engine {
-
-/// Sees every op that an executor ran: for profiles and traces. Times are the host's; on an
-/// asynchronous device they tell when the op was queued.
-using OpObserver = std::function<void(const LoweredOp& op, std::chrono::nanoseconds duration)>;
 
 /// Which of an action's ops run: all in order, or one half of a backward.
 enum class Part { all, input_gradient, weight_gradient };
@@ -25,17 +22,21 @@ class Executor {
   void synchronize() { backend_.device->synchronize(*stream_); }
 
   [[nodiscard]] device::Stream& stream() { return *stream_; }
-  void observe(OpObserver observer) { observer_ = std::move(observer); }
+  /// Null: nobody looks. Not owned.
+  void observe(Observer* observer) { observer_ = observer; }
 
  private:
-  void run_one(const LoweredOp& op, int slot, bool accumulate);
-  void run_collective(const LoweredOp& op, int slot);
+  static constexpr size_t kMostOperands = 12;
+  using Operands = std::array<void*, kMostOperands>;
+
+  void run_one(const LoweredOp& op, std::span<void* const> operands, bool accumulate);
+  void run_collective(const LoweredOp& op, std::byte* buffer);
 
   ops::Backend backend_;
   const RankMemory& memory_;
   comm::Communicator& tensor_group_;
   std::unique_ptr<device::Stream> stream_;
-  OpObserver observer_;
+  Observer* observer_ = nullptr;
   // Collectives under way: one per buffer, few at a time.
   static constexpr size_t kUnderWay = 8;
   std::array<std::pair<const std::byte*, comm::Request>, kUnderWay> under_way_ = {};

@@ -92,7 +92,18 @@ void Session::write_field_bytes(program::BatchField field, MicrobatchId microbat
   copy_in(memory_.at(address, slot_of(ChunkId{0}, microbatch)), bytes);
 }
 
+void Session::observe(Observer* observer) {
+  observer_ = observer;
+  executor_.observe(observer);
+}
+
 void Session::run(const schedule::Action& action) {
+  if (observer_ != nullptr) observer_->begin(action);
+  run_ops(action);
+  if (observer_ != nullptr) observer_->end(action);
+}
+
+void Session::run_ops(const schedule::Action& action) {
   using schedule::ActionKind;
   if (action.kind == ActionKind::step) {
     executor_.run(step_->forward, 0, false);

@@ -56,9 +56,15 @@ class Session {
   void decode(std::span<float> logits);
   void synchronize() { executor_.synchronize(); }
 
-  void observe(OpObserver observer) { executor_.observe(std::move(observer)); }
+  /// Who sees every action and op from now on; null: nobody. Not owned.
+  void observe(Observer* observer);
+  /// Bytes of the device's memory, behind everything that is queued. For observers.
+  void read_memory(const void* memory, std::span<std::byte> out) {
+    copy_out(out, static_cast<const std::byte*>(memory));
+  }
 
  private:
+  void run_ops(const schedule::Action& action);
   void write_field_bytes(program::BatchField field, MicrobatchId microbatch,
                          std::span<const std::byte> bytes);
   [[nodiscard]] int slot_of(ChunkId chunk, MicrobatchId microbatch) const;
@@ -76,6 +82,7 @@ class Session {
   ops::Backend backend_;
   RankMemory memory_;
   Executor executor_;
+  Observer* observer_ = nullptr;
   std::vector<LoweredProgram> train_;
   std::vector<LoweredProgram> evaluate_;
   std::optional<LoweredProgram> decode_;

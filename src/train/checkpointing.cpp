@@ -85,7 +85,7 @@ void save_checkpoint(engine::Session& session, const Position& position, uint32_
   const std::array<checkpoint::Contents, 1> parts = {part.finish()};
   save.commit({.iteration = position.iteration,
                .consumed_samples = position.consumed_samples,
-               .scheduler_samples = position.consumed_samples,
+               .scheduler_samples = position.scheduler_samples,
                .adam_step = position.adam_step,
                .seed = seed,
                .ranks = plan.topology,
@@ -103,6 +103,7 @@ Position load_checkpoint(engine::Session& session, checkpoint::CheckpointReader&
   const checkpoint::RunState& run = reader.manifest().run;
   return {.iteration = run.iteration,
           .consumed_samples = run.consumed_samples,
+          .scheduler_samples = run.scheduler_samples,
           .adam_step = run.adam_step};
 }
 

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "train/exit.h"
 
 namespace trireme::train {
 namespace {
@@ -67,43 +68,70 @@ double validate(const Run& run, int64_t done_validations) {
   return evaluate_loss(run.session, *run.validation, done_validations * samples, samples);
 }
 
+void save(const Run& run, Reporter& reporter, int64_t iteration, bool last) {
+  try {
+    run.save();
+    reporter.line(
+        format(" saved iteration {} to {}", iteration, run.options.checkpoint.save->string()));
+  } catch (const Error& error) {
+    if (last) throw;
+    reporter.line("");
+    warn(format("iteration {} was not saved, training goes on: {}", iteration, error.what()));
+  }
+}
+
+// Tells where a number was not finite, and ends the run unless such steps are to be skipped.
+void handle_non_finite(Run& run, Reporter& reporter, const StepReport& report) {
+  reporter.flush();
+  const std::string what = format("loss {}, gradient norm {}; first {}", report.loss,
+                                  report.gradient_norm, run.trainer.find_non_finite());
+  if (run.options.batch.on_nan == config::OnNan::skip) {
+    reporter.line("");
+    warn(format("iteration {} was skipped, weights and optimizer are as before: {}",
+                report.iteration, what));
+    return;
+  }
+  fail({.where = format("iteration {}", report.iteration),
+        .what = what,
+        .rule = "training goes on from finite numbers only; the step was not taken, and nothing "
+                "was saved since",
+        .remedy = "use a smaller --lr or a longer warm-up, or pass over such steps with --on-nan "
+                  "skip"});
+}
+
 }  // namespace
 
 RunResult run_loop(Run& run) {
   const config::LoggingOptions& logging = run.options.logging;
   const int64_t last = run.rates.train_iterations;
   Reporter reporter(run);
+  const StopSignals signals;
+  const ExitRule exit(run.options.batch);
   if (run.trainer.position().iteration >= last) {
-    reporter.line(format("nothing to do: iteration {} of --train-iters {} is done",
+    reporter.line(format("nothing to do: iteration {} of {} is done",
                          run.trainer.position().iteration, last));
   }
   while (run.trainer.position().iteration < last) {
     const StepReport report = run.trainer.step();
     reporter.step(report);
-    if (!std::isfinite(report.loss) || !std::isfinite(report.gradient_norm)) {
-      reporter.flush();
-      fail({.where = format("iteration {}", report.iteration),
-            .what = format("loss {}, gradient norm {}", report.loss, report.gradient_norm),
-            .rule = "training goes on from finite numbers only; nothing was saved since",
-            .remedy = "use a smaller --lr, or a longer warm-up"});
-    }
+    if (report.skipped || !std::isfinite(report.loss)) handle_non_finite(run, reporter, report);
 
     const int64_t iteration = report.iteration;
-    const bool ends = iteration == last;
-    if (run.validation != nullptr && (iteration % logging.eval_interval == 0 || ends)) {
+    const bool whole = iteration == last;
+    const std::optional<std::string> exit_reason = exit.reason(iteration);
+    const bool ends = whole || exit_reason;
+    if (run.validation != nullptr && (iteration % logging.eval_interval == 0 || whole)) {
       // Each validation takes the next samples of the held-out part; the first takes the first.
       reporter.validation(iteration, validate(run, (iteration - 1) / logging.eval_interval));
     }
     const auto& interval = run.options.checkpoint.save_interval;
-    if (!run.save || !(ends || (interval && iteration % *interval == 0))) continue;
-    try {
-      run.save();
+    if (run.save && (ends || (interval && iteration % *interval == 0)))
+      save(run, reporter, iteration, ends);
+    if (exit_reason && !whole) {
+      reporter.flush();
       reporter.line(
-          format(" saved iteration {} to {}", iteration, run.options.checkpoint.save->string()));
-    } catch (const Error& error) {
-      if (ends) throw;
-      reporter.line("");
-      warn(format("iteration {} was not saved, training goes on: {}", iteration, error.what()));
+          format("the run ends at iteration {} of {}: {}", iteration, last, *exit_reason));
+      break;
     }
   }
   return std::move(reporter.result);

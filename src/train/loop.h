@@ -31,9 +31,10 @@ struct RunResult {
   int64_t tokens = 0;
 };
 
-/// Steps until --train-iters, or throws at the first loss or gradient norm that is not finite, with
-/// what was saved before left as it is. Log lines, validations and saves at their intervals. A save
-/// that fails is told and training goes on; the last one fails the run.
+/// Steps to the end of the run, or until an exit rule or a signal says so (saves first). Log lines,
+/// validations and saves at their intervals. A loss or gradient norm that is not finite is told
+/// with where it first appeared, and ends the run or costs the step, as --on-nan says. A save that
+/// fails is told and training goes on; the last one fails the run.
 RunResult run_loop(Run& run);
 
 }  // namespace trireme::train

@@ -67,6 +67,7 @@ IntervalReport Interval::take() {
     seconds += step.seconds;
     tokens += static_cast<double>(step.tokens);
     flops += step.flops;
+    report.skipped_iterations += step.skipped ? 1 : 0;
     report.nan_iterations += std::isfinite(step.loss) && std::isfinite(step.gradient_norm) ? 0 : 1;
   }
   const StepReport& last = steps_.back();
@@ -94,7 +95,7 @@ std::string log_line(const IntervalReport& report, const RunRates& rates,
       timestamp(now), report.iteration, rates.train_iterations, report.consumed_samples,
       report.seconds_per_step * 1e3, report.flops_per_second / 1e12, report.tokens_per_second,
       100 * report.flops_per_second / rates.peak_flops, report.learning_rate, report.global_batch,
-      report.loss, report.gradient_norm, 0, report.nan_iterations);
+      report.loss, report.gradient_norm, report.skipped_iterations, report.nan_iterations);
 }
 
 std::string validation_line(int64_t iteration, double loss) {
@@ -129,6 +130,7 @@ void MetricsFile::step(const StepReport& report, const RunRates& rates) {
       {"loss", number(report.loss)},
       {"grad_norm", number(report.gradient_norm)},
       {"learning_rate", report.learning_rate},
+      {"skipped", report.skipped},
       {"seconds", report.seconds},
       {"tokens_per_second", static_cast<double>(report.tokens) / report.seconds},
       {"global_batch", report.global_batch},

@@ -26,6 +26,7 @@ struct IntervalReport {
   double seconds_per_step = 0;
   double tokens_per_second = 0;
   double flops_per_second = 0;
+  int skipped_iterations = 0;
   int nan_iterations = 0;
 };
 

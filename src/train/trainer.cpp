@@ -1,10 +1,12 @@
 #include "train/trainer.h"
 
 #include <chrono>
+#include <cmath>
 #include <utility>
 
 #include "core/error.h"
 #include "core/format.h"
+#include "train/nonfinite.h"
 
 namespace trireme::train {
 
@@ -22,34 +24,54 @@ Trainer::Trainer(engine::Session& session, const data::Batches& batches, BatchCo
 StepReport Trainer::step() {
   const auto start = std::chrono::steady_clock::now();
   const model::RunPlan& plan = session_.plan();
-  const int64_t batch = course_.at(position_.consumed_samples);
-  const auto microbatches = static_cast<int>(batch / plan.global_batch(1));
-  const int64_t counted = batches_.counted_tokens(position_.consumed_samples, batch);
+  const int64_t first = position_.consumed_samples;
+  const int64_t batch = course_.at(first);
+  const int64_t counted = batches_.counted_tokens(first, batch);
   if (counted == 0) {
-    fail({.where = format("global batch at sample {}", position_.consumed_samples),
+    fail({.where = format("global batch at sample {}", first),
           .what = "no token counts: the loss mask is zero everywhere",
           .rule = "the loss is a mean over counted tokens",
           .remedy = "use a larger --global-batch-size, or data with longer documents"});
   }
-  const double rate = rate_.at(position_.consumed_samples);
+  const double rate = rate_.at(position_.scheduler_samples);
 
   write_step_scalars(rate, counted);
-  run_schedule(microbatches);
+  run_schedule(first, batch);
 
   const double loss_total = session_.scalar<double>(StepScalar::loss_total);
+  const double norm = session_.scalar<double>(StepScalar::gradient_norm);
+  const bool skipped = !std::isfinite(norm);
   position_.iteration += 1;
-  position_.adam_step += 1;
   position_.consumed_samples += batch;
+  if (!skipped) {
+    position_.adam_step += 1;
+    position_.scheduler_samples += batch;
+  }
   return {
       .iteration = position_.iteration,
       .consumed_samples = position_.consumed_samples,
       .loss = loss_total / static_cast<double>(counted),
-      .gradient_norm = session_.scalar<double>(StepScalar::gradient_norm),
+      .gradient_norm = norm,
+      .skipped = skipped,
       .learning_rate = rate,
       .seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
       .global_batch = batch,
       .tokens = batch * plan.shape.length,
-      .flops = plan.nominal_step_flops(microbatches)};
+      .flops = plan.nominal_step_flops(static_cast<int>(batch / plan.global_batch(1)))};
+}
+
+std::string Trainer::find_non_finite() {
+  // The batch sizes before this position do not matter: the last batch ended here.
+  const int64_t batch = last_batch_;
+  const int64_t first = position_.consumed_samples - batch;
+  write_step_scalars(rate_.at(position_.scheduler_samples), batches_.counted_tokens(first, batch));
+  NonFiniteFinder finder(session_);
+  run_schedule(first, batch);
+  if (!finder.found())
+    return "running the batch again gave finite numbers only: a fault of the machine";
+  const int64_t b = session_.plan().batch.sequences;
+  const int64_t sample = first + finder.action().microbatch.value * b;
+  return format("{}; samples {} to {}", finder.text(), sample, sample + b - 1);
 }
 
 void Trainer::write_step_scalars(double learning_rate, int64_t counted_tokens) {
@@ -60,13 +82,15 @@ void Trainer::write_step_scalars(double learning_rate, int64_t counted_tokens) {
   session_.set_scalar(StepScalar::loss_total, 0.0);
 }
 
-void Trainer::run_schedule(int microbatches) {
+void Trainer::run_schedule(int64_t first_sample, int64_t batch) {
   const model::RunPlan& plan = session_.plan();
   const int64_t b = plan.batch.sequences;
+  const auto microbatches = static_cast<int>(batch / plan.global_batch(1));
+  last_batch_ = batch;
   session_.start_batch(microbatches);
   for (const schedule::Action& action : plan.batch_plan(microbatches).schedule.actions) {
     if (action.kind == schedule::ActionKind::forward) {
-      batches_.fill(position_.consumed_samples + action.microbatch.value * b, b, fields_);
+      batches_.fill(first_sample + action.microbatch.value * b, b, fields_);
       write_fields(session_, action.microbatch, fields_);
     }
     session_.run(action);

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <string>
 
 #include "data/batches.h"
 #include "engine/session.h"
@@ -10,9 +11,10 @@ namespace trireme::train {
 
 /// Where a run stands. Everything else follows from it and the options.
 struct Position {
-  int64_t iteration = 0;         ///< global batches done
-  int64_t consumed_samples = 0;  ///< the position in the data
-  int64_t adam_step = 0;         ///< updates done
+  int64_t iteration = 0;          ///< global batches done
+  int64_t consumed_samples = 0;   ///< the position in the data
+  int64_t scheduler_samples = 0;  ///< of batches that ended in an update: the learning rate's
+  int64_t adam_step = 0;          ///< updates done
   bool operator==(const Position&) const = default;
 };
 
@@ -22,6 +24,7 @@ struct StepReport {
   int64_t consumed_samples = 0;
   double loss = 0;           ///< nats per counted token of the global batch
   double gradient_norm = 0;  ///< before clipping
+  bool skipped = false;      ///< the gradient was not finite: nothing was updated
   double learning_rate = 0;  ///< the one that was used
   double seconds = 0;
   int64_t global_batch = 0;  ///< B of this step, sequences
@@ -42,18 +45,25 @@ class Trainer {
   void resume(const Position& position) { position_ = position; }
 
   /// One global batch: forward and backward of every microbatch by the schedule, gradients joined,
-  /// one optimizer step.
+  /// one optimizer step. Where the gradient is not finite no weight, moment or count of updates
+  /// changes; the data are consumed.
   StepReport step();
+
+  /// Runs the last batch again, watching every op: where its first number that is not finite
+  /// appeared, with the samples of that microbatch. For a batch that was skipped, whose weights are
+  /// still the same.
+  [[nodiscard]] std::string find_non_finite();
 
  private:
   void write_step_scalars(double learning_rate, int64_t counted_tokens);
-  void run_schedule(int microbatches);
+  void run_schedule(int64_t first_sample, int64_t batch);
 
   engine::Session& session_;
   const data::Batches& batches_;
   BatchCourse course_;
   LearningRate rate_;
   Position position_;
+  int64_t last_batch_ = 0;
   data::BatchFields fields_;
 };
 

@@ -17,7 +17,7 @@ const Group& BatchOptions::group() {
   using O = BatchOptions;
   static const Group table = {
       "Batch",
-      "how much is trained on, in which pieces",
+      "how much is trained on, in which pieces, and when a run ends",
       {
           field(&O::micro_batch_size, {.name = "micro-batch-size",
                                        .help = "microbatch of one pipeline, b",
@@ -54,6 +54,23 @@ const Group& BatchOptions::group() {
           field(&O::seed, {.name = "seed",
                            .help = "of initial weights, dropout and data order",
                            .range = between(0, 4294967295)}),
+          field(&O::exit_interval,
+                {.name = "exit-interval",
+                 .help = "end the run behind an iteration that is a multiple of this, with a save",
+                 .unit = "iterations",
+                 .otherwise = "none",
+                 .range = at_least(1)}),
+          field(&O::exit_duration_in_mins,
+                {.name = "exit-duration-in-mins",
+                 .help = "end the run behind the step under way when so much time has passed, with "
+                         "a save; SIGUSR1 and SIGTERM do the same at any time",
+                 .unit = "minutes",
+                 .otherwise = "none",
+                 .range = above(0)}),
+          field(&O::on_nan, {.name = "on-nan",
+                             .help = "a gradient that is not finite: stop the run, or skip the "
+                                     "step; it is told in any case, and where it first appeared",
+                             .words = {"stop", "skip"}}),
       }};
   return table;
 }

@@ -6,7 +6,10 @@
 
 namespace trireme::config {
 
-/// How much is trained on, in which pieces, from which seed.
+/// What happens to a step whose gradient is not finite: the run ends, or goes on without the step.
+enum class OnNan { stop, skip };
+
+/// How much is trained on, in which pieces, from which seed, and when the run ends early.
 struct BatchOptions {
   int64_t micro_batch_size = 0;                   ///< b, sequences
   std::optional<int64_t> global_batch_size = {};  ///< B, sequences; b d when not set
@@ -15,6 +18,9 @@ struct BatchOptions {
   Words rampup_batch_size = {};                   ///< START INCREMENT SAMPLES
   std::optional<std::string> step_batch_size_schedule = {};
   int64_t seed = 1234;
+  std::optional<int64_t> exit_interval = {};  ///< iterations
+  std::optional<double> exit_duration_in_mins = {};
+  OnNan on_nan = OnNan::stop;
 
   bool operator==(const BatchOptions&) const = default;
   static const Group& group();

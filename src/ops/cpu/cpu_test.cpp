@@ -130,6 +130,24 @@ TEST_P(CpuKernels, GeluReachesItsLimitsFarOut) {
   EXPECT_NEAR(y[3], 0, 1e-30);
 }
 
+TEST_P(CpuKernels, TakeNoStepWhereTheNormIsNotFinite) {
+  const program::ClipFactor clip = {.blocks = 3};
+  const auto factor = run_on(clip, [&](testing::HostOperands& in) {
+    in.as<double>(clip.kSquares)[1] = std::numeric_limits<double>::infinity();
+  });
+  EXPECT_EQ(factor.as<float>(clip.kFactor)[0], program::kSkipStep);
+  const program::AdamW adam = {.elements = 40, .decay = 0.1};
+  const auto state = run_on(adam, [&](testing::HostOperands& in) {
+    std::fill_n(in.as<float>(adam.kParameter).begin(), 40, 2.0F);
+    std::fill_n(in.as<float>(adam.kGradient).begin(), 40, 1.0F);
+    in.as<float>(adam.kFactor)[0] = program::kSkipStep;
+    in.as<float>(adam.kRate)[0] = 1;
+    in.as<int64_t>(adam.kStep)[0] = 1;
+  });
+  for (const float x : state.as<float>(adam.kParameter)) EXPECT_EQ(x, 2.0F);
+  for (const float m : state.as<float>(adam.kM)) EXPECT_EQ(m, 0.0F);
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, CpuKernels,
                          ::testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
                          [](const auto& test) { return hwy::TargetName(test.param); });

@@ -101,11 +101,13 @@ void clip_factor(device::Stream&, const program::ClipFactor& op, const Arguments
   for (int64_t block = 0; block < op.blocks; ++block) sum += squares[block];
   const double norm = std::sqrt(sum);
   *arguments.pointer<double>(op.kNorm) = norm;
-  *arguments.pointer<float>(op.kFactor) =
-      op.clip == 0 ? 1.0F : static_cast<float>(std::min(1.0, op.clip / (norm + 1e-6)));
+  float& factor = *arguments.pointer<float>(op.kFactor);
+  factor = op.clip == 0 ? 1.0F : static_cast<float>(std::min(1.0, op.clip / (norm + 1e-6)));
+  if (!std::isfinite(norm)) factor = program::kSkipStep;
 }
 
 void adamw(device::Stream& stream, const program::AdamW& op, const Arguments& arguments) {
+  if (*arguments.pointer<const float>(op.kFactor) == program::kSkipStep) return;
   over_blocks(stream, op.elements, kBlockElements, [&](int64_t first, int64_t last) {
     HWY_DYNAMIC_DISPATCH(adamw_range)(op, arguments, first, last);
   });

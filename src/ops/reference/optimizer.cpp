@@ -28,6 +28,7 @@ void clip_factor(device::Stream&, const program::ClipFactor& op, const Arguments
   for (int64_t block = 0; block < op.blocks; ++block) sum += squares[block];
   *norm = std::sqrt(sum);
   *factor = op.clip == 0 ? T{1} : static_cast<T>(std::min(1.0, op.clip / (*norm + 1e-6)));
+  if (!std::isfinite(*norm)) *factor = program::kSkipStep;
 }
 
 template <std::floating_point T>
@@ -37,6 +38,7 @@ void adamw(device::Stream&, const program::AdamW& op, const Arguments& arguments
   T* m = arguments.pointer<T>(op.kM);
   T* v = arguments.pointer<T>(op.kV);
   const double factor = *arguments.pointer<const T>(op.kFactor);
+  if (factor == program::kSkipStep) return;
   const double rate = *arguments.pointer<const T>(op.kRate);
   const auto step = static_cast<double>(*arguments.pointer<const int64_t>(op.kStep));
   const double correction1 = 1 - std::pow(op.beta1, step);

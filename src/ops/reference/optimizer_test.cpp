@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "ops/reference/wide_op.h"
@@ -42,6 +43,34 @@ TEST(ClipFactor, ScalesTheNormDownToTheLimitAndNeverUp) {
     EXPECT_EQ(clip.as<double>(ClipFactor::kNorm)[0], 5);
     EXPECT_EQ(clip[ClipFactor::kFactor][0], row.factor);
   }
+}
+
+TEST(ClipFactor, SaysThatAStepIsNotTakenWhereTheNormIsNotFinite) {
+  for (const double limit : {0.0, 1.0}) {
+    for (const double bad :
+         {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+      WideOp clip({.op = ClipFactor{.blocks = 2, .clip = limit}});
+      clip.as<double>(ClipFactor::kSquares)[1] = bad;
+      clip.run();
+      EXPECT_EQ(clip[ClipFactor::kFactor][0], program::kSkipStep);
+      EXPECT_FALSE(std::isfinite(clip.as<double>(ClipFactor::kNorm)[0]));
+    }
+  }
+}
+
+TEST(AdamW, ChangesNothingInAStepThatIsNotTaken) {
+  WideOp adam({.op = AdamW{.elements = 2, .decay = 0.1}});
+  adam[AdamW::kParameter] = {2, -1};
+  adam[AdamW::kM] = {0.5, 0.25};
+  adam[AdamW::kV] = {1, 3};
+  adam[AdamW::kGradient] = {std::numeric_limits<double>::quiet_NaN(), 1};
+  adam[AdamW::kFactor] = {program::kSkipStep};
+  adam[AdamW::kRate] = {0.5};
+  adam.as<int64_t>(AdamW::kStep)[0] = 1;
+  adam.run();
+  EXPECT_EQ(adam[AdamW::kParameter], (std::vector<double>{2, -1}));
+  EXPECT_EQ(adam[AdamW::kM], (std::vector<double>{0.5, 0.25}));
+  EXPECT_EQ(adam[AdamW::kV], (std::vector<double>{1, 3}));
 }
 
 TEST(AdamW, TakesStepsAsWrittenOutByHand) {

@@ -31,8 +31,11 @@ struct SquareSums {
   [[nodiscard]] int64_t workspace_bytes(const BackendProfile&) const { return 0; }
 };
 
+/// The factor of a step that is not taken: no gradient is scaled by a negative number.
+inline constexpr float kSkipStep = -1;
+
 /// norm = sqrt(sum of squares, in order); factor = min(1, clip / (norm + 1e-6)), 1 where clip is 0
-/// (off).
+/// (off), kSkipStep where the norm is not finite.
 ///   squares [blocks]   norm [1], f64   factor [1], f32
 struct ClipFactor {
   static constexpr std::string_view kName = "clip_factor";
@@ -55,6 +58,7 @@ struct ClipFactor {
 /// and Hutter 2019):
 ///   g = gradient factor;  m = b1 m + (1-b1) g;  v = b2 v + (1-b2) g^2
 ///   parameter -= rate ((m / (1-b1^k)) / (sqrt(v / (1-b2^k)) + eps) + decay parameter)
+/// Nothing changes where the factor is kSkipStep.
 ///   parameter, gradient, m, v [elements]   factor, rate [1]   k = adam_step [1], counts from 1
 struct AdamW {
   static constexpr std::string_view kName = "adamw";

@@ -1,0 +1,66 @@
+#include "train/exit.h"
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+
+#include "core/error.h"
+#include "core/format.h"
+
+namespace trireme::train {
+namespace {
+
+constexpr std::array<int, 2> kSignals = {SIGUSR1, SIGTERM};
+
+std::atomic<int> caught_signal = 0;
+static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may write it");
+std::array<struct sigaction, kSignals.size()> before = {};
+
+void on_signal(int signal) {
+  if (caught_signal.exchange(signal) != SIGTERM || signal != SIGTERM) return;
+  // The second time: whoever sends it does not want to wait.
+  std::signal(SIGTERM, SIG_DFL);
+  std::raise(SIGTERM);
+}
+
+}  // namespace
+
+StopSignals::StopSignals() {
+  caught_signal = 0;
+  struct sigaction action = {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;  // a read or write under way goes on
+  sigemptyset(&action.sa_mask);
+  for (size_t i = 0; i < kSignals.size(); ++i) {
+    if (::sigaction(kSignals[i], &action, &before[i]) != 0)
+      fail({.where = "signals", .what = "cannot be caught: " + errno_text(errno)});
+  }
+}
+
+StopSignals::~StopSignals() {
+  for (size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before[i], nullptr);
+}
+
+std::optional<std::string> StopSignals::caught() {
+  switch (caught_signal.load()) {
+    case 0:
+      return std::nullopt;
+    case SIGUSR1:
+      return "SIGUSR1";
+    default:
+      return "SIGTERM";
+  }
+}
+
+std::optional<std::string> ExitRule::reason(int64_t iteration) const {
+  if (auto signal = StopSignals::caught()) return signal;
+  if (interval_ && iteration % *interval_ == 0) return format("--exit-interval {}", *interval_);
+  const std::chrono::duration<double, std::ratio<60>> passed =
+      std::chrono::steady_clock::now() - start_;
+  if (minutes_ && passed.count() >= *minutes_)
+    return format("--exit-duration-in-mins {}", *minutes_);
+  return std::nullopt;
+}
+
+}  // namespace trireme::train

@@ -1,0 +1,62 @@
+#include "train/nonfinite.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "core/format.h"
+#include "program/op.h"
+
+namespace trireme::train {
+namespace {
+
+// Index of the first element that is not finite; -1: none.
+template <class T>
+int64_t first_bad(const std::vector<std::byte>& bytes) {
+  for (size_t at = 0; at < bytes.size(); at += sizeof(T)) {
+    T value;
+    std::memcpy(&value, bytes.data() + at, sizeof(T));
+    if (!std::isfinite(value)) return static_cast<int64_t>(at / sizeof(T));
+  }
+  return -1;
+}
+
+template <class T>
+double element(const std::vector<std::byte>& bytes, int64_t index) {
+  T value;
+  std::memcpy(&value, bytes.data() + static_cast<size_t>(index) * sizeof(T), sizeof(T));
+  return value;
+}
+
+}  // namespace
+
+NonFiniteFinder::NonFiniteFinder(engine::Session& session) : session_(session) {
+  session_.observe(this);
+}
+
+NonFiniteFinder::~NonFiniteFinder() {
+  session_.observe(nullptr);
+}
+
+void NonFiniteFinder::op(const engine::OpRecord& record) {
+  if (found()) return;
+  const std::vector<program::Operand> operands = program::operands_of(*record.op.spec);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const program::Operand& operand = operands[i];
+    const bool wide = operand.dtype == DType::f64;
+    if (operand.access == program::Access::read || record.operands[i] == nullptr) continue;
+    if (operand.dtype != DType::f32 && !wide) continue;
+    // Of an operand that is written in part, the rest may be of other ops or not yet written.
+    if (operand.access == program::Access::part) continue;
+    bytes_.resize(static_cast<size_t>(operand.elements * bytes_of(operand.dtype)));
+    session_.read_memory(record.operands[i], bytes_);
+    const int64_t bad = wide ? first_bad<double>(bytes_) : first_bad<float>(bytes_);
+    if (bad < 0) continue;
+    const double value = wide ? element<double>(bytes_, bad) : element<float>(bytes_, bad);
+    text_ = format("{} in {} of {}, layer {}, microbatch {} ({}), element {} of {}", value,
+                   operand.name, program::name_of(*record.op.spec), record.op.layer,
+                   action_.microbatch.value, action_.text(), bad, operand.elements);
+    return;
+  }
+}
+
+}  // namespace trireme::train

@@ -1,0 +1,34 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "engine/session.h"
+
+namespace trireme::train {
+
+/// Watches a session's ops for the first one that wrote a number that is not finite, and keeps
+/// where that was. Reads back everything that is written: for a batch that is run again because it
+/// went wrong.
+class NonFiniteFinder final : public engine::Observer {
+ public:
+  /// Observes the session as long as it lives.
+  explicit NonFiniteFinder(engine::Session& session);
+  ~NonFiniteFinder() override;
+
+  void begin(const schedule::Action& action) override { action_ = action; }
+  void op(const engine::OpRecord& record) override;
+
+  [[nodiscard]] bool found() const { return !text_.empty(); }
+  /// As in "nan in bias_gelu y, layer 7, microbatch 3 (0F3), element 4711 of 98304".
+  [[nodiscard]] const std::string& text() const { return text_; }
+  /// The action in which it was.
+  [[nodiscard]] const schedule::Action& action() const { return action_; }
+
+ private:
+  engine::Session& session_;
+  schedule::Action action_;
+  std::vector<std::byte> bytes_;
+  std::string text_;
+};
+
+}  // namespace trireme::train
