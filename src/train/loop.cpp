@@ -7,6 +7,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "train/exit.h"
+#include "train/tensorboard.h"
 
 namespace trireme::train {
 namespace {
@@ -21,6 +22,8 @@ class Reporter {
     if (run.options.logging.metrics_file) {
       metrics_.emplace(*run.options.logging.metrics_file, run.trainer.position().iteration);
     }
+    if (run.options.logging.tensorboard_dir)
+      tensorboard_.emplace(*run.options.logging.tensorboard_dir);
     result.curve.reference = run.unigram_entropy;
     result.curve.reference_name = "unigram entropy";
   }
@@ -28,6 +31,8 @@ class Reporter {
   void step(const StepReport& report) {
     interval_.add(report);
     if (metrics_) metrics_->step(report, run_.rates);
+    if (tensorboard_ && report.iteration % run_.options.logging.tensorboard_log_interval == 0)
+      tensorboard_->step(report, run_.rates);
     result.curve.train.push_back({report.iteration, report.loss});
     result.seconds += report.seconds;
     result.tokens += report.tokens;
@@ -44,6 +49,8 @@ class Reporter {
 
   void validation(int64_t iteration, double loss) {
     if (metrics_) metrics_->validation(iteration, loss, run_.unigram_entropy);
+    if (tensorboard_)
+      tensorboard_->validation(iteration, run_.trainer.position().consumed_samples, loss);
     result.curve.validation.push_back({iteration, loss});
     result.validation_loss = loss;
     line(validation_line(iteration, loss));
@@ -60,6 +67,7 @@ class Reporter {
   const Run& run_;
   LiveDisplay display_;
   std::optional<MetricsFile> metrics_;
+  std::optional<TensorBoardFile> tensorboard_;
   Interval interval_;
 };
 

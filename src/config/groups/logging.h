@@ -16,6 +16,8 @@ struct LoggingOptions {
   int64_t eval_iters = 100;      ///< global batches per validation; 0 for none
   std::optional<Path> metrics_file = {};
   std::optional<Path> loss_curve_file = {};
+  std::optional<Path> tensorboard_dir = {};
+  int64_t tensorboard_log_interval = 1;  ///< iterations
   ProgressDisplay progress = ProgressDisplay::automatic;
 
   bool operator==(const LoggingOptions&) const = default;
