@@ -46,7 +46,7 @@ struct Setting {
 struct SecondsByOp final : engine::Observer {
   std::map<std::string_view, double> seconds;
   void op(const engine::OpRecord& record) override {
-    seconds[program::name_of(*record.op.spec)] +=
+    seconds[program::name_of(record.op.op->spec)] +=
         std::chrono::duration<double>(record.end - record.start).count();
   }
 };
@@ -76,7 +76,7 @@ void bench(const Setting& setting, int steps) {
   trainer.step();
 
   SecondsByOp profile_of_ops;
-  session.observe(&profile_of_ops);
+  session.add_observer(profile_of_ops);
   std::vector<double> seconds;
   std::vector<double> peaks;
   for (int i = 0; i < steps; ++i) {

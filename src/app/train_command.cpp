@@ -247,6 +247,7 @@ int run(const TrainCommandOptions& command, const config::OptionSet& set) {
   train::Trainer trainer(session, *data.train, course.batch,
                          train::learning_rate(options.optimizer, course),
                          static_cast<uint32_t>(options.batch.seed));
+  if (options.debug.overfit_batch) trainer.overfit();
   start(options, reader, data, session, trainer, rank.cpu.pool());
 
   const double peak = ops::cpu::measured_fma_rate(rank.cpu.pool(), 0.3);

@@ -14,19 +14,20 @@ Executor::Executor(ops::Backend backend, const RankMemory& memory, comm::Communi
 void Executor::run(const std::vector<LoweredOp>& ops, int slot, bool accumulate, Part part) {
   Operands addresses = {};
   for (const LoweredOp& op : ops) {
-    if (part == Part::input_gradient && op.half != program::Half::input_gradient) continue;
-    if (part == Part::weight_gradient && op.half != program::Half::weight_gradient) continue;
+    if (part == Part::input_gradient && op.op->half != program::Half::input_gradient) continue;
+    if (part == Part::weight_gradient && op.op->half != program::Half::weight_gradient) continue;
     TRIREME_ASSERT(op.operands.size() <= kMostOperands, "an op kind has at most twelve operands");
     for (size_t i = 0; i < op.operands.size(); ++i)
       addresses[i] = op.present[i] ? memory_.at(op.operands[i], slot) : nullptr;
     const auto operands = std::span(addresses).first(op.operands.size());
-    if (observer_ == nullptr) {
+    if (observers_.empty()) {
       run_one(op, operands, accumulate);
       continue;
     }
     const auto start = std::chrono::steady_clock::now();
     run_one(op, operands, accumulate);
-    observer_->op({op, operands, start, std::chrono::steady_clock::now()});
+    const OpRecord record = {op, operands, start, std::chrono::steady_clock::now()};
+    for (Observer* observer : observers_) observer->op(record);
   }
 }
 
@@ -35,7 +36,7 @@ void Executor::run_one(const LoweredOp& op, std::span<void* const> operands, boo
     run_collective(op, static_cast<std::byte*>(operands[0]));
     return;
   }
-  op.kernel(*stream_, *op.spec,
+  op.kernel(*stream_, op.op->spec,
             {.operands = operands,
              .workspace = memory_.base(model::ArenaKind::workspace),
              .layer = op.layer,
@@ -44,7 +45,7 @@ void Executor::run_one(const LoweredOp& op, std::span<void* const> operands, boo
 }
 
 void Executor::run_collective(const LoweredOp& op, std::byte* buffer) {
-  if (const auto* start = std::get_if<program::AllReduceStart>(op.spec)) {
+  if (const auto* start = std::get_if<program::AllReduceStart>(&op.op->spec)) {
     // The communicator reads what the stream wrote.
     synchronize();
     const auto free = std::find_if(under_way_.begin(), under_way_.end(),

@@ -22,8 +22,8 @@ class Executor {
   void synchronize() { backend_.device->synchronize(*stream_); }
 
   [[nodiscard]] device::Stream& stream() { return *stream_; }
-  /// Null: nobody looks. Not owned.
-  void observe(Observer* observer) { observer_ = observer; }
+  /// Who sees every op. Not owned.
+  [[nodiscard]] std::vector<Observer*>& observers() { return observers_; }
 
  private:
   static constexpr size_t kMostOperands = 12;
@@ -36,7 +36,7 @@ class Executor {
   const RankMemory& memory_;
   comm::Communicator& tensor_group_;
   std::unique_ptr<device::Stream> stream_;
-  Observer* observer_ = nullptr;
+  std::vector<Observer*> observers_;
   // Collectives under way: one per buffer, few at a time.
   static constexpr size_t kUnderWay = 8;
   std::array<std::pair<const std::byte*, comm::Request>, kUnderWay> under_way_ = {};

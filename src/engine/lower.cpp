@@ -11,13 +11,15 @@ bool is_collective(const program::OpSpec& spec) {
 }
 
 void append(const model::RunPlan& plan, const model::PlacedProgram& placed,
-            const ops::KernelTable& kernels, size_t instance, const std::vector<program::Op>& ops,
-            std::vector<LoweredOp>& out) {
-  for (const program::Op& op : ops) {
+            const ops::KernelTable& kernels, size_t instance,
+            std::vector<program::Op> program::Block::*direction, std::vector<LoweredOp>& out) {
+  const program::Instance& of = placed.program.instances[instance];
+  const program::Block& block = placed.program.blocks[static_cast<size_t>(of.block)];
+  for (const program::Op& op : block.*direction) {
     LoweredOp& lowered = out.emplace_back();
-    lowered.spec = &op.spec;
-    lowered.half = op.half;
-    lowered.layer = static_cast<uint32_t>(placed.program.instances[instance].layer);
+    lowered.block = &block;
+    lowered.op = &op;
+    lowered.layer = static_cast<uint32_t>(of.layer);
     if (!is_collective(op.spec)) {
       lowered.kernel = kernels[op.spec];
       TRIREME_ASSERT(lowered.kernel != nullptr, "a backend has a kernel for every op kind");
@@ -36,16 +38,11 @@ void append(const model::RunPlan& plan, const model::PlacedProgram& placed,
 LoweredProgram lower(const model::RunPlan& plan, const model::PlacedProgram& placed,
                      const ops::KernelTable& kernels) {
   LoweredProgram lowered;
-  const auto& instances = placed.program.instances;
-  for (size_t i = 0; i < instances.size(); ++i) {
-    append(plan, placed, kernels, i,
-           placed.program.blocks[static_cast<size_t>(instances[i].block)].forward, lowered.forward);
-  }
-  for (size_t i = instances.size(); i-- > 0;) {
-    append(plan, placed, kernels, i,
-           placed.program.blocks[static_cast<size_t>(instances[i].block)].backward,
-           lowered.backward);
-  }
+  const size_t instances = placed.program.instances.size();
+  for (size_t i = 0; i < instances; ++i)
+    append(plan, placed, kernels, i, &program::Block::forward, lowered.forward);
+  for (size_t i = instances; i-- > 0;)
+    append(plan, placed, kernels, i, &program::Block::backward, lowered.backward);
   return lowered;
 }
 

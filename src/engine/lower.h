@@ -10,11 +10,16 @@ namespace trireme::engine {
 /// One op of one instance, ready to run: its kernel, its sizes, where its operands lie.
 struct LoweredOp {
   ops::Kernel kernel = nullptr;  ///< null for collectives
-  const program::OpSpec* spec = nullptr;
-  program::Half half = program::Half::none;
+  const program::Block* block = nullptr;
+  const program::Op* op = nullptr;  ///< of that block
   uint32_t layer = 0;
   std::vector<model::Address> operands;
   std::vector<bool> present;  ///< false: the operand is not there
+
+  /// The block's value that operand i is; it must be present.
+  [[nodiscard]] const program::Value& value(size_t i) const {
+    return block->values[static_cast<size_t>(op->values[i])];
+  }
 };
 
 /// A program unrolled over its instances, in execution order (backward: instances reversed). Points

@@ -92,15 +92,10 @@ void Session::write_field_bytes(program::BatchField field, MicrobatchId microbat
   copy_in(memory_.at(address, slot_of(ChunkId{0}, microbatch)), bytes);
 }
 
-void Session::observe(Observer* observer) {
-  observer_ = observer;
-  executor_.observe(observer);
-}
-
 void Session::run(const schedule::Action& action) {
-  if (observer_ != nullptr) observer_->begin(action);
+  for (Observer* observer : executor_.observers()) observer->begin(action);
   run_ops(action);
-  if (observer_ != nullptr) observer_->end(action);
+  for (Observer* observer : executor_.observers()) observer->end(action);
 }
 
 void Session::run_ops(const schedule::Action& action) {

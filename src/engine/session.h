@@ -56,8 +56,9 @@ class Session {
   void decode(std::span<float> logits);
   void synchronize() { executor_.synchronize(); }
 
-  /// Who sees every action and op from now on; null: nobody. Not owned.
-  void observe(Observer* observer);
+  /// The observer sees every action and op until it is removed. Not owned.
+  void add_observer(Observer& observer) { executor_.observers().push_back(&observer); }
+  void remove_observer(Observer& observer) { std::erase(executor_.observers(), &observer); }
   /// Bytes of the device's memory, behind everything that is queued. For observers.
   void read_memory(const void* memory, std::span<std::byte> out) {
     copy_out(out, static_cast<const std::byte*>(memory));
@@ -82,7 +83,6 @@ class Session {
   ops::Backend backend_;
   RankMemory memory_;
   Executor executor_;
-  Observer* observer_ = nullptr;
   std::vector<LoweredProgram> train_;
   std::vector<LoweredProgram> evaluate_;
   std::optional<LoweredProgram> decode_;

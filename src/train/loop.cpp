@@ -7,6 +7,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "train/exit.h"
+#include "train/inspector.h"
 #include "train/tensorboard.h"
 
 namespace trireme::train {
@@ -115,12 +116,15 @@ RunResult run_loop(Run& run) {
   Reporter reporter(run);
   const StopSignals signals;
   const ExitRule exit(run.options.batch);
+  Inspector inspector(run.session, run.options.debug);
   if (run.trainer.position().iteration >= last) {
     reporter.line(format("nothing to do: iteration {} of {} is done",
                          run.trainer.position().iteration, last));
   }
   while (run.trainer.position().iteration < last) {
+    inspector.start_iteration(run.trainer.position().iteration + 1);
     const StepReport report = run.trainer.step();
+    inspector.end_iteration();
     reporter.step(report);
     if (report.skipped || !std::isfinite(report.loss)) handle_non_finite(run, reporter, report);
 
@@ -142,6 +146,7 @@ RunResult run_loop(Run& run) {
       break;
     }
   }
+  inspector.finish();
   return std::move(reporter.result);
 }
 

@@ -30,16 +30,16 @@ double element(const std::vector<std::byte>& bytes, int64_t index) {
 }  // namespace
 
 NonFiniteFinder::NonFiniteFinder(engine::Session& session) : session_(session) {
-  session_.observe(this);
+  session_.add_observer(*this);
 }
 
 NonFiniteFinder::~NonFiniteFinder() {
-  session_.observe(nullptr);
+  session_.remove_observer(*this);
 }
 
 void NonFiniteFinder::op(const engine::OpRecord& record) {
   if (found()) return;
-  const std::vector<program::Operand> operands = program::operands_of(*record.op.spec);
+  const std::vector<program::Operand> operands = program::operands_of(record.op.op->spec);
   for (size_t i = 0; i < operands.size(); ++i) {
     const program::Operand& operand = operands[i];
     const bool wide = operand.dtype == DType::f64;
@@ -52,9 +52,10 @@ void NonFiniteFinder::op(const engine::OpRecord& record) {
     const int64_t bad = wide ? first_bad<double>(bytes_) : first_bad<float>(bytes_);
     if (bad < 0) continue;
     const double value = wide ? element<double>(bytes_, bad) : element<float>(bytes_, bad);
-    text_ = format("{} in {} of {}, layer {}, microbatch {} ({}), element {} of {}", value,
-                   operand.name, program::name_of(*record.op.spec), record.op.layer,
-                   action_.microbatch.value, action_.text(), bad, operand.elements);
+    text_ =
+        format("{} in {}, {} of {}, layer {}, microbatch {} ({}), element {} of {}", value,
+               record.op.value(i).name, operand.name, program::name_of(record.op.op->spec),
+               record.op.layer, action_.microbatch.value, action_.text(), bad, operand.elements);
     return;
   }
 }

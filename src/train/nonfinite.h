@@ -19,7 +19,7 @@ class NonFiniteFinder final : public engine::Observer {
   void op(const engine::OpRecord& record) override;
 
   [[nodiscard]] bool found() const { return !text_.empty(); }
-  /// As in "nan in bias_gelu y, layer 7, microbatch 3 (0F3), element 4711 of 98304".
+  /// As in "nan in activated, y of bias_gelu, layer 7, microbatch 3 (0F3), element 4711 of 98304".
   [[nodiscard]] const std::string& text() const { return text_; }
   /// The action in which it was.
   [[nodiscard]] const schedule::Action& action() const { return action_; }

@@ -17,6 +17,7 @@ void TrainOptions::declare(config::OptionSet& set) {
   set.add(engine);
   set.add(checkpoint);
   set.add(logging);
+  set.add(debug);
 }
 
 model::GptShape gpt_shape(const config::ModelOptions& options, int64_t vocabulary) {

@@ -2,6 +2,7 @@
 #include "config/groups/batch.h"
 #include "config/groups/checkpoint.h"
 #include "config/groups/data.h"
+#include "config/groups/debug.h"
 #include "config/groups/engine.h"
 #include "config/groups/logging.h"
 #include "config/groups/model.h"
@@ -25,6 +26,7 @@ struct TrainOptions {
   config::EngineOptions engine;
   config::CheckpointOptions checkpoint;
   config::LoggingOptions logging;
+  config::DebugOptions debug;
 
   /// Adds the groups to a set, in the order in which --help shows them.
   void declare(config::OptionSet& set);

@@ -24,8 +24,8 @@ Trainer::Trainer(engine::Session& session, const data::Batches& batches, BatchCo
 StepReport Trainer::step() {
   const auto start = std::chrono::steady_clock::now();
   const model::RunPlan& plan = session_.plan();
-  const int64_t first = position_.consumed_samples;
-  const int64_t batch = course_.at(first);
+  const int64_t batch = course_.at(position_.consumed_samples);
+  const int64_t first = overfit_ ? 0 : position_.consumed_samples;
   const int64_t counted = batches_.counted_tokens(first, batch);
   if (counted == 0) {
     fail({.where = format("global batch at sample {}", first),
@@ -61,9 +61,8 @@ StepReport Trainer::step() {
 }
 
 std::string Trainer::find_non_finite() {
-  // The batch sizes before this position do not matter: the last batch ended here.
+  const int64_t first = last_first_;
   const int64_t batch = last_batch_;
-  const int64_t first = position_.consumed_samples - batch;
   write_step_scalars(rate_.at(position_.scheduler_samples), batches_.counted_tokens(first, batch));
   NonFiniteFinder finder(session_);
   run_schedule(first, batch);
@@ -86,6 +85,7 @@ void Trainer::run_schedule(int64_t first_sample, int64_t batch) {
   const model::RunPlan& plan = session_.plan();
   const int64_t b = plan.batch.sequences;
   const auto microbatches = static_cast<int>(batch / plan.global_batch(1));
+  last_first_ = first_sample;
   last_batch_ = batch;
   session_.start_batch(microbatches);
   for (const schedule::Action& action : plan.batch_plan(microbatches).schedule.actions) {

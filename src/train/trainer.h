@@ -41,6 +41,8 @@ class Trainer {
           const LearningRate& rate, uint32_t seed);
 
   [[nodiscard]] const Position& position() const { return position_; }
+  /// Every step takes the samples of the first batch; positions count on.
+  void overfit() { overfit_ = true; }
   /// Continues from a saved position.
   void resume(const Position& position) { position_ = position; }
 
@@ -63,7 +65,9 @@ class Trainer {
   BatchCourse course_;
   LearningRate rate_;
   Position position_;
+  int64_t last_first_ = 0;  // samples of the last batch
   int64_t last_batch_ = 0;
+  bool overfit_ = false;
   data::BatchFields fields_;
 };
 

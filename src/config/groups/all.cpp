@@ -6,6 +6,7 @@
 #include "config/groups/checkpoint.h"
 #include "config/groups/common.h"
 #include "config/groups/data.h"
+#include "config/groups/debug.h"
 #include "config/groups/engine.h"
 #include "config/groups/generate.h"
 #include "config/groups/logging.h"
@@ -32,6 +33,7 @@ std::span<const Group* const> all_groups() {
       &TokenizerOptions::group(),
       &CheckpointOptions::group(),
       &LoggingOptions::group(),
+      &DebugOptions::group(),
       &GenerateOptions::group(),
       &PreprocessOptions::group(),
       &TokenizerTrainOptions::group(),
