@@ -4,12 +4,16 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <nlohmann/json.hpp>
 
+#include "checkpoint/safetensors.h"
 #include "comm/local/solo.h"
 #include "core/error.h"
 #include "device/cpu/cpu_device.h"
 #include "train/checkpointing.h"
+#include "train/inspector.h"
 #include "train/trainer.h"
 
 namespace trireme {
@@ -205,6 +209,78 @@ TEST_F(CheckpointedTraining, RefusesADamagedCheckpointByFileAndTensor) {
     const std::string message = error.what();
     EXPECT_NE(message.find("model.safetensors"), std::string::npos) << message;
     EXPECT_NE(message.find("final_layernorm.bias"), std::string::npos) << message;
+  }
+}
+
+TEST(OverfitBatch, TakesTheLossOfOneBatchDown) {
+  TestRun run({});
+  run.trainer.overfit();
+  const auto losses = run.steps(60);
+  EXPECT_LT(losses.back(), 0.3 * losses.front());
+  EXPECT_EQ(run.trainer.position().consumed_samples, 240);
+}
+
+TEST_F(CheckpointedTraining, DumpsWhatTheActionsWroteAndTracesThemWithoutChangingBits) {
+  TestRun plain({});
+  const auto losses = plain.steps(3);
+  TestRun watched({});
+  const Path trace = folder_ / "trace.json";
+  {
+    train::Inspector inspector(watched.session,
+                               {.dump = folder_, .trace = trace, .inspect_iters = 2});
+    for (int64_t i = 1; i <= 3; ++i) {
+      inspector.start_iteration(i);
+      EXPECT_EQ(watched.trainer.step().loss, losses[static_cast<size_t>(i - 1)]);
+      inspector.end_iteration();
+    }
+  }
+  EXPECT_EQ(watched.state(), plain.state());
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "iter_0000003"));
+
+  // The trace has an event for each action and each op in it, nested in time.
+  const auto events = nlohmann::json::parse(read_file(trace))["traceEvents"];
+  std::vector<std::string> actions;
+  double ops_inside = 0;
+  for (const auto& event : events) {
+    if (event.value("cat", "") == "action") actions.push_back(event["name"]);
+    if (event.value("cat", "") == "op") ops_inside += event["dur"].get<double>();
+  }
+  EXPECT_EQ(actions, (std::vector<std::string>{"0F0", "0B0", "0F1", "0B1", "step", "0F0", "0B0",
+                                               "0F1", "0B1", "step"}));
+  double inside = 0;
+  for (const auto& event : events)
+    if (event.value("cat", "") == "action") inside += event["dur"].get<double>();
+  EXPECT_LE(ops_inside, inside);
+
+  // The loss of the first step can be computed from what was dumped.
+  double loss = 0;
+  for (const char* file : {"0F0", "0F1"}) {
+    const checkpoint::SafetensorsFile dumped(folder_ / "iter_0000001" /
+                                             (std::string(file) + ".safetensors"));
+    const auto losses_of = dumped.find("0.head.losses");
+    ASSERT_TRUE(losses_of) << file;
+    const auto bytes = dumped.bytes(*losses_of);
+    for (size_t at = 0; at < bytes.size(); at += sizeof(float)) {
+      float value;
+      std::memcpy(&value, bytes.data() + at, sizeof value);
+      loss += value;
+    }
+  }
+  EXPECT_NEAR(loss / (4 * kLength), losses[0], 1e-6);
+
+  // Gradients and weights by the names of the tensor table; weights are those before the step.
+  const checkpoint::SafetensorsFile weights(folder_ / "iter_0000001" / "weights.safetensors");
+  TestRun fresh({});
+  for (int i = 0; i < fresh.session.plan().table.size(); ++i) {
+    const TensorId id{i};
+    if (fresh.session.plan().table[id].tied_to) continue;
+    std::vector<float> values(static_cast<size_t>(fresh.session.slice_elements(id)));
+    fresh.session.read_tensor(id, engine::TensorState::parameter, values);
+    const auto found = weights.find(fresh.session.plan().table[id].name);
+    ASSERT_TRUE(found);
+    const auto bytes = weights.bytes(*found);
+    ASSERT_EQ(bytes.size(), values.size() * sizeof(float));
+    EXPECT_EQ(std::memcmp(bytes.data(), values.data(), bytes.size()), 0);
   }
 }
 
