@@ -25,6 +25,7 @@ enum class RandomSite : uint32_t {
   init_fc2 = 21,
   init_output = 22,
   sampling = 32,
+  mock_data = 48,
 };
 
 /// One stream of numbers: key = (seed, site), counter = (element/4, layer 24 bit, sample position

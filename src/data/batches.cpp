@@ -21,7 +21,9 @@ void fill_column(std::span<const int32_t> row, const BatchRules& rules, int64_t 
     const auto place = static_cast<int32_t>(position);
     fields.tokens[at] = token;
     fields.labels[at] = row[static_cast<size_t>(position) + 1];
-    fields.loss_mask[at] = rules.eod_mask_loss && is_eod ? 0.0F : 1.0F;
+    const bool counts = !(rules.eod_mask_loss && is_eod);
+    fields.loss_mask[at] = counts ? 1.0F : 0.0F;
+    fields.counted_tokens += counts ? 1 : 0;
     fields.positions[at] = rules.reset_position_ids ? place - segment_start : place;
     fields.segment_starts[at] = rules.reset_attention_mask ? segment_start : 0;
     if (is_eod) segment_start = place + 1;  // the EOD belongs to the document that it ends
@@ -43,7 +45,7 @@ void BatchFields::resize(int64_t s, int64_t b) {
   workspace.resize(static_cast<size_t>(s) + 1);
 }
 
-Batches::Batches(std::unique_ptr<const SampleSource> source, const BatchRules& rules)
+Batches::Batches(std::shared_ptr<const SampleSource> source, const BatchRules& rules)
     : source_(std::move(source)), rules_(rules) {
   TRIREME_ASSERT(source_ != nullptr && rules.vocab_size > 0,
                  "batches have a source and a vocabulary");
@@ -58,8 +60,9 @@ Batches::Batches(std::unique_ptr<const SampleSource> source, const BatchRules& r
 }
 
 void Batches::fill(int64_t first, int64_t sequences, BatchFields& fields) const {
-  check_there(first, sequences);
+  require(first, sequences);
   fields.resize(sequence_length(), sequences);
+  fields.counted_tokens = 0;
   for (int64_t sequence = 0; sequence < sequences; ++sequence) {
     const int64_t k = first + sequence;
     source_->read(k, fields.workspace);
@@ -70,7 +73,7 @@ void Batches::fill(int64_t first, int64_t sequences, BatchFields& fields) const 
 }
 
 int64_t Batches::counted_tokens(int64_t first, int64_t count) const {
-  check_there(first, count);
+  require(first, count);
   const int64_t s = sequence_length();
   if (!rules_.eod_mask_loss) return count * s;
   std::vector<int32_t> row(static_cast<size_t>(s) + 1);
@@ -82,7 +85,7 @@ int64_t Batches::counted_tokens(int64_t first, int64_t count) const {
   return count * s - masked;
 }
 
-void Batches::check_there(int64_t first, int64_t count) const {
+void Batches::require(int64_t first, int64_t count) const {
   TRIREME_ASSERT(first >= 0 && count >= 0, "a range of samples");
   if (first + count > samples()) {
     fail({.where = "data",

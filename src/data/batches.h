@@ -27,6 +27,7 @@ struct BatchFields {
   std::vector<int32_t> segment_starts;  ///< [s, b] first position a token may attend to: 0, or the
                                         ///< start of its document within the sample
   std::vector<int64_t> sample_positions;  ///< [b] consumed-sample position of each sequence
+  int64_t counted_tokens = 0;             ///< sum of the loss mask
   std::vector<int32_t> workspace;         ///< [s + 1], for fill
 
   /// Allocates for s and b, so that fill of the same sizes allocates nothing.
@@ -39,7 +40,7 @@ struct BatchFields {
 class Batches {
  public:
   /// Throws a usage error when a rule needs an EOD token and there is none.
-  Batches(std::unique_ptr<const SampleSource> source, const BatchRules& rules);
+  Batches(std::shared_ptr<const SampleSource> source, const BatchRules& rules);
 
   [[nodiscard]] int64_t samples() const { return source_->samples(); }
   [[nodiscard]] int64_t sequence_length() const { return source_->sequence_length(); }
@@ -50,15 +51,17 @@ class Batches {
   /// has fewer samples) or hold an id outside the vocabulary; the message names file and sequence.
   void fill(int64_t first, int64_t sequences, BatchFields& fields) const;
 
-  /// Sum of the loss mask over samples [first, first + count): N of a global batch. Reads the data
-  /// only where a rule masks something.
+  /// Sum of the loss mask over samples [first, first + count). Reads the data only where a rule
+  /// masks something; who fills all of them knows it from their fields (feed.h).
   [[nodiscard]] int64_t counted_tokens(int64_t first, int64_t count) const;
 
+  /// Throws unless the source has samples [first, first + count).
+  void require(int64_t first, int64_t count) const;
+
  private:
-  void check_there(int64_t first, int64_t count) const;
   void check_ids(int64_t k, std::span<const int32_t> tokens) const;
 
-  std::unique_ptr<const SampleSource> source_;
+  std::shared_ptr<const SampleSource> source_;
   BatchRules rules_;
 };
 

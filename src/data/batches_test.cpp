@@ -4,6 +4,8 @@
 
 #include <numeric>
 
+#include "data/legacy_shuffler.h"
+#include "data/open_sources.h"
 #include "data/test_dataset.h"
 
 namespace trireme::data {
@@ -132,11 +134,13 @@ class BatchesOfAFile : public FolderTest {
     write_files(folder_ / "d", plain_files(documents, 8, 2));
   }
   [[nodiscard]] Batches open() const {
+    ThreadPool pool(2);
     return {open_sources({.data_path = {(folder_ / "d").string()},
                           .split = "1",
                           .sequence_length = 16,
-                          .requested = {kSamples, 0, 0}})
-                .train,
+                          .requested = {kSamples, 0, 0}},
+                         pool)[Part::train]
+                .source,
             {.vocab_size = 101,
              .eod = 100,
              .reset_position_ids = true,
@@ -194,6 +198,7 @@ TEST_F(BatchesOfAFile, CountedTokensIsTheSumOfTheLossMask) {
     batches.fill(first, 12, fields);
     const float sum = std::accumulate(fields.loss_mask.begin(), fields.loss_mask.end(), 0.0F);
     EXPECT_EQ(batches.counted_tokens(first, 12), static_cast<int64_t>(sum));
+    EXPECT_EQ(fields.counted_tokens, static_cast<int64_t>(sum));
     EXPECT_LT(sum, 12.0F * 16.0F);
   }
 }

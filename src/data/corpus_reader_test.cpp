@@ -6,7 +6,7 @@
 #include <fstream>
 #include <thread>
 
-#include "data/sample_index.h"
+#include "data/legacy_shuffler.h"
 #include "data/test_dataset.h"
 #include "text/tokenizer.h"
 #include "text/vocabulary.h"

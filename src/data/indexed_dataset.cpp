@@ -200,6 +200,11 @@ int64_t IndexedDataset::length(int64_t sequence) const {
   return load<int32_t>(lengths_, sequence);
 }
 
+int64_t IndexedDataset::first_token(int64_t sequence) const {
+  TRIREME_ASSERT(sequence >= 0 && sequence <= sequences_, "a sequence of the dataset or its end");
+  return sequence == sequences_ ? tokens_ : load<int64_t>(offsets_, sequence) / bytes_of(type_);
+}
+
 int64_t IndexedDataset::first_sequence(int64_t document) const {
   TRIREME_ASSERT(document >= 0 && document <= documents_, "a document of the dataset or its end");
   return load<int64_t>(document_bounds_, document);

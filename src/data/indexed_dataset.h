@@ -26,6 +26,8 @@ class IndexedDataset {
 
   /// Tokens of a sequence.
   [[nodiscard]] int64_t length(int64_t sequence) const;
+  /// Where a sequence starts in the tokens of read_stream(); of sequences(): their end.
+  [[nodiscard]] int64_t first_token(int64_t sequence) const;
   /// First sequence of document in [0, documents()]; the last entry is sequences().
   [[nodiscard]] int64_t first_sequence(int64_t document) const;
 

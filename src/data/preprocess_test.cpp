@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "data/sample_index.h"
+#include "data/legacy_shuffler.h"
 #include "data/test_dataset.h"
 #include "text/vocabulary.h"
 

@@ -1,146 +1,155 @@
 #include "data/sample_index.h"
 
 #include <algorithm>
-#include <bit>
-#include <charconv>
-#include <cmath>
 #include <limits>
+#include <new>
 #include <numeric>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/log.h"
+#include "data/legacy_shuffler.h"
 
 namespace trireme::data {
 namespace {
 
 constexpr double kSeparateBelow = 0.80;  // share of the last epoch that is used
 constexpr int64_t kMostSequences = std::numeric_limits<int32_t>::max();
-// Megatron-LM's shuffle draws 64 bit from here on, and 4-byte positions end here.
-constexpr int64_t kMostPositions = int64_t{std::numeric_limits<uint32_t>::max()} - 1;
+constexpr int64_t kMostPositions = int64_t{1} << 33;  // what 64 bits leave beside an offset of 31
+constexpr int64_t kMostNarrow = int64_t{1} << 32;     // samples that 32 bits tell apart
+constexpr int64_t kMostSamples = int64_t{1} << 40;    // that random numbers tell apart
+constexpr int64_t kBlock = int64_t{1} << 14;          // sequences per task
 
-std::vector<double> parse_weights(std::string_view text) {
-  constexpr std::string_view kSeparators = ", \t:/";
-  std::vector<double> weights;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  const auto is_separator = [&](char c) { return kSeparators.find(c) != std::string_view::npos; };
-  while (true) {
-    while (at != end && is_separator(*at)) ++at;
-    if (at == end) break;
-    double weight = -1;
-    const bool number = *at == '.' || (*at >= '0' && *at <= '9');
-    const auto [next, error] = std::from_chars(at, end, weight, std::chars_format::fixed);
-    if (!number || error != std::errc() || (next != end && !is_separator(*next))) {
-      fail_usage({.where = format("--split \"{}\"", text),
-                  .what = format("\"{}\" is not a weight", std::string_view(at, end)),
-                  .rule = "weights are numbers of 0 and above, between commas",
-                  .remedy = "write for example --split 969,30,1"});
-    }
-    weights.push_back(weight);
-    at = next;
-  }
-  return weights;
+/// The arrays while they are built.
+struct Arrays {
+  std::shared_ptr<std::byte> bytes;
+  std::span<int32_t> sequences;
+  std::span<uint64_t> points;
+  std::span<uint32_t> order;
+  std::span<uint64_t> wide_order;
+};
+
+template <class T>
+std::span<T> array_at(const std::shared_ptr<std::byte>& bytes, int64_t offset, int64_t count) {
+  return {reinterpret_cast<T*>(bytes.get() + offset), static_cast<size_t>(count)};
 }
 
-int64_t product(int64_t a, int64_t b, std::string_view what) {
-  int64_t result = 0;
-  if (__builtin_mul_overflow(a, b, &result)) {
-    fail_usage({.where = "data",
-                .what = format("{} ({} times {}) exceeds 63 bits", what, a, b),
-                .remedy = "shorten the run"});
+Arrays allocate(const IndexPlan& plan) {
+  const IndexLayout layout(plan);
+  const int64_t samples = plan.samples();
+  try {
+    // Not zeroed: the threads that fill it touch it first.
+    const std::shared_ptr<std::byte> bytes(new std::byte[static_cast<size_t>(layout.bytes)],
+                                           std::default_delete<std::byte[]>());
+    return {.bytes = bytes,
+            .sequences = array_at<int32_t>(bytes, 0, plan.positions()),
+            .points = array_at<uint64_t>(bytes, layout.points, samples + 1),
+            .order = array_at<uint32_t>(bytes, layout.order, layout.wide_order ? 0 : samples),
+            .wide_order = array_at<uint64_t>(bytes, layout.order, layout.wide_order ? samples : 0)};
+  } catch (const std::bad_alloc&) {
+    fail({.where = "data",
+          .what = format("the order of {} samples takes {} of memory, more than there is", samples,
+                         bytes_text(static_cast<double>(layout.bytes))),
+          .remedy = "shorten the run, or use a longer --seq-length"});
   }
-  return result;
 }
 
 /// shuffle(first to last-but-one part) and shuffle(last part), or one shuffle of all.
 template <class T>
-void shuffle_parts(LegacyShuffler& shuffler, std::vector<T>& values, bool separate, int64_t first) {
-  const std::span<T> all(values);
+void shuffle_parts(LegacyShuffler& shuffler, std::span<T> values, bool separate, int64_t first) {
   const auto cut = static_cast<size_t>(separate ? first : 0);
-  if (separate) shuffler.shuffle(all.first(cut));
-  shuffler.shuffle(all.subspan(cut));
+  if (separate) shuffler.shuffle(values.first(cut));
+  shuffler.shuffle(values.subspan(cut));
 }
 
-/// Cuts the stream of sequences into `samples` samples; SampleIndex tells the rule. Sequences
-/// without a token are passed over.
-std::vector<SamplePoint> cut_samples(std::span<const int32_t> sequences, SequenceRange range,
-                                     std::span<const int32_t> lengths, int64_t sequence_length,
-                                     int64_t samples) {
-  std::vector<SamplePoint> points;
-  points.reserve(static_cast<size_t>(samples) + 1);
-  size_t position = 0;
-  int64_t offset = 0;
-  points.push_back({0, 0});
-  for (int64_t sample = 0; sample < samples; ++sample) {
-    int64_t need = sequence_length + 1;
-    for (;;) {
-      TRIREME_ASSERT(position < sequences.size(), "the epochs hold all samples");
-      const int64_t left = lengths[static_cast<size_t>(sequences[position] - range.begin)] - offset;
-      if (need <= left) break;
-      need -= left;
-      ++position;
-      offset = 0;
-    }
-    offset += need - 1;  // the last token is the first one of the next sample
-    points.push_back({static_cast<uint32_t>(position), static_cast<int32_t>(offset)});
-  }
-  return points;
+template <class T>
+void shuffle_order(LegacyShuffler& shuffler, std::span<T> order, const EpochPlan& epochs) {
+  std::iota(order.begin(), order.end(), T{0});
+  shuffle_parts(shuffler, order, epochs.separate_last_epoch, epochs.samples_before_last);
 }
+
+void fill_epochs(std::span<int32_t> sequences, SequenceRange range, ThreadPool& pool) {
+  const auto count = static_cast<int64_t>(sequences.size());
+  pool.parallel_for((count + kBlock - 1) / kBlock, [&](int64_t block, int) {
+    const int64_t end = std::min(count, (block + 1) * kBlock);
+    int64_t in_range = block * kBlock % range.size();
+    for (int64_t at = block * kBlock; at < end; ++at) {
+      sequences[static_cast<size_t>(at)] = static_cast<int32_t>(range.begin + in_range);
+      if (++in_range == range.size()) in_range = 0;
+    }
+  });
+}
+
+/// Cuts the stream of sequences into samples. Row r starts at token r s of the stream, so blocks
+/// of sequences can be cut apart from each other once it is known where each begins. Sequences
+/// without a token are passed over.
+class Cutter {
+ public:
+  Cutter(const IndexPlan& plan, std::span<const int32_t> lengths, const Arrays& arrays)
+      : plan_(plan),
+        lengths_(lengths),
+        arrays_(arrays),
+        starts_(static_cast<size_t>(blocks()) + 1) {}
+
+  [[nodiscard]] int64_t blocks() const { return (plan_.positions() + kBlock - 1) / kBlock; }
+
+  void measure(ThreadPool& pool) {
+    pool.parallel_for(blocks(), [&](int64_t block, int) {
+      int64_t tokens = 0;
+      for (int64_t at = begin(block); at < end(block); ++at) tokens += length_at(at);
+      starts_[static_cast<size_t>(block) + 1] = tokens;
+    });
+    std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
+  }
+
+  void cut(int64_t block) const {
+    const int64_t s = plan_.sequence_length;
+    const auto rows = static_cast<int64_t>(arrays_.points.size());
+    int64_t start = starts_[static_cast<size_t>(block)];
+    int64_t row = (start + s - 1) / s;
+    for (int64_t at = begin(block); at < end(block); ++at) {
+      const int64_t stop = start + length_at(at);
+      for (; row < rows && row * s < stop; ++row) {
+        arrays_.points[static_cast<size_t>(row)] =
+            static_cast<uint64_t>(at) << 31 | static_cast<uint64_t>(row * s - start);
+      }
+      start = stop;
+    }
+  }
+
+ private:
+  [[nodiscard]] int64_t begin(int64_t block) const { return block * kBlock; }
+  [[nodiscard]] int64_t end(int64_t block) const {
+    return std::min(plan_.positions(), (block + 1) * kBlock);
+  }
+  [[nodiscard]] int64_t length_at(int64_t position) const {
+    const int32_t sequence = arrays_.sequences[static_cast<size_t>(position)];
+    return lengths_[static_cast<size_t>(sequence - plan_.range.begin)];
+  }
+
+  const IndexPlan& plan_;
+  std::span<const int32_t> lengths_;
+  const Arrays& arrays_;
+  std::vector<int64_t> starts_;  // [blocks + 1] first token of each block in the stream
+};
 
 }  // namespace
-
-std::array<SequenceRange, 3> split_ranges(std::string_view weights, int64_t sequences) {
-  std::vector<double> shares = parse_weights(weights);
-  const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
-  if (shares.empty() || shares.size() > 3 || !(sum > 0) || !std::isfinite(sum)) {
-    fail_usage({.where = format("--split \"{}\"", weights),
-                .what = format("{} weights with sum {}", shares.size(), sum),
-                .rule = "one to three weights (train, validation, test), not all of them 0",
-                .remedy = "write for example --split 969,30,1"});
-  }
-  shares.resize(3, 0.0);
-  std::array<SequenceRange, 3> ranges;
-  double bound = 0;
-  int64_t begin = 0;
-  for (size_t part = 0; part < ranges.size(); ++part) {
-    bound += shares[part] / sum;
-    // nearbyint rounds half to even, as Python's round() does.
-    const auto end =
-        std::clamp(static_cast<int64_t>(std::nearbyint(bound * static_cast<double>(sequences))),
-                   begin, sequences);
-    ranges[part] = {begin, end};
-    begin = end;
-  }
-  return ranges;
-}
-
-RequestedSamples requested_samples(const RunLength& length) {
-  TRIREME_ASSERT(length.global_batch_size > 0, "a global batch has samples");
-  TRIREME_ASSERT(length.train_iterations > 0 || length.train_samples > 0,
-                 "a run is as long as iterations or samples say");
-  const int64_t batch = length.global_batch_size;
-  const int64_t iterations =
-      length.train_iterations > 0 ? length.train_iterations : length.train_samples / batch;
-  const int64_t validations =
-      length.eval_interval > 0 ? iterations / length.eval_interval + 1 : int64_t{1};
-  const int64_t per_validation = product(length.eval_iterations, batch, "samples of an evaluation");
-  return {.train = length.train_samples > 0 ? length.train_samples
-                                            : product(iterations, batch, "samples to train on"),
-          .valid = product(validations, per_validation, "samples to validate on"),
-          .test = per_validation};
-}
 
 EpochPlan plan_epochs(int64_t tokens_per_epoch, int64_t sequence_length,
                       std::optional<int64_t> requested_samples) {
   TRIREME_ASSERT(tokens_per_epoch > 0, "an epoch has tokens");
   EpochPlan plan;
   if (!requested_samples) return plan;
-  const int64_t needed = product(*requested_samples, sequence_length, "tokens to train on") + 1;
+  const int64_t needed =
+      checked_product(*requested_samples, sequence_length, "tokens to train on") + 1;
   plan.epochs = std::max(int64_t{1}, (needed - 1) / tokens_per_epoch + 1);
   if (plan.epochs == 1) return plan;
   plan.samples_before_last =
-      (product(plan.epochs - 1, tokens_per_epoch, "tokens of all epochs") - 1) / sequence_length;
+      (checked_product(plan.epochs - 1, tokens_per_epoch, "tokens of all epochs") - 1) /
+      sequence_length;
   const int64_t of_last = *requested_samples - plan.samples_before_last;
   const int64_t per_epoch = (tokens_per_epoch - 1) / sequence_length;
   TRIREME_ASSERT(of_last >= 0 && of_last <= per_epoch + 1, "the last epoch holds the rest");
@@ -149,70 +158,97 @@ EpochPlan plan_epochs(int64_t tokens_per_epoch, int64_t sequence_length,
   return plan;
 }
 
-SampleIndex build_sample_index(SequenceRange range, std::span<const int32_t> lengths,
-                               const SampleOrder& order) {
-  TRIREME_ASSERT(static_cast<int64_t>(lengths.size()) == range.size(), "a length per sequence");
+std::optional<std::string> trouble_of(const IndexPlan& plan) {
+  const int64_t range = plan.range.size();
+  int64_t product = 0;
+  if (plan.range.begin < 0 || range <= 0 || plan.range.end > kMostSequences) {
+    return format("sequences {} to {}; a dataset has at most {}", plan.range.begin, plan.range.end,
+                  kMostSequences);
+  }
+  if (plan.sequence_length <= 0 || plan.tokens_per_epoch <= 0 || plan.epochs.epochs <= 0) {
+    return format("{} epochs of {} tokens in samples of {}", plan.epochs.epochs,
+                  plan.tokens_per_epoch, plan.sequence_length);
+  }
+  if (__builtin_mul_overflow(plan.epochs.epochs, plan.tokens_per_epoch, &product)) {
+    return format("{} epochs of {} tokens exceed 63 bits", plan.epochs.epochs,
+                  plan.tokens_per_epoch);
+  }
+  if (__builtin_mul_overflow(plan.epochs.epochs, range, &product) || product > kMostPositions) {
+    return format("{} epochs of {} sequences; a run visits at most {}", plan.epochs.epochs, range,
+                  kMostPositions);
+  }
+  if (plan.samples() > kMostSamples) {
+    return format("{} samples; a run has at most {}", plan.samples(), kMostSamples);
+  }
+  return std::nullopt;
+}
+
+IndexPlan plan_index(SequenceRange range, int64_t tokens_per_epoch, const SampleOrder& order) {
   TRIREME_ASSERT(order.sequence_length > 0, "a sample has tokens");
-  const int64_t s = order.sequence_length;
-  SampleIndex index;
-  index.sequence_length = s;
-  index.tokens_per_epoch = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
-  const int64_t tokens = index.tokens_per_epoch;
-  if (tokens == 0) {
+  if (tokens_per_epoch == 0) {
     fail({.where = "data", .what = format("the {} sequences hold no token", range.size())});
   }
-  const EpochPlan plan = plan_epochs(tokens, s, order.requested_samples);
-  index.epochs = plan.epochs;
-  index.separate_last_epoch = plan.separate_last_epoch;
-  const int64_t epochs = index.epochs;
-  const int64_t samples = (product(epochs, tokens, "tokens of all epochs") - 1) / s;
-  const int64_t positions = product(epochs, range.size(), "sequences of all epochs");
-  if (range.end > kMostSequences || positions > kMostPositions || samples > kMostPositions) {
-    fail(
-        {.where = "data",
-         .what = format("{} epochs of {} sequences make {} samples", epochs, range.size(), samples),
-         .rule = format("a dataset has at most {} sequences, a run visits at most {} of them and "
-                        "as many samples",
-                        kMostSequences, kMostPositions),
-         .remedy = "shorten the run, or use a longer --seq-length or a larger dataset"});
+  const IndexPlan plan = {
+      .range = range,
+      .sequence_length = order.sequence_length,
+      .seed = order.seed,
+      .tokens_per_epoch = tokens_per_epoch,
+      .epochs = plan_epochs(tokens_per_epoch, order.sequence_length, order.requested_samples)};
+  if (const auto trouble = trouble_of(plan)) {
+    fail({.where = "data", .what = *trouble, .remedy = "shorten the run, or use a larger dataset"});
   }
-  LegacyShuffler shuffler(order.seed);
-  index.sequences.resize(static_cast<size_t>(positions));
-  for (int64_t epoch = 0; epoch < epochs; ++epoch) {
-    const auto first = index.sequences.begin() + epoch * range.size();
-    std::iota(first, first + range.size(), static_cast<int32_t>(range.begin));
-  }
-  shuffle_parts(shuffler, index.sequences, index.separate_last_epoch, (epochs - 1) * range.size());
-  index.points = cut_samples(index.sequences, range, lengths, s, samples);
-  index.order.resize(static_cast<size_t>(samples));
-  std::iota(index.order.begin(), index.order.end(), uint32_t{0});
-  shuffle_parts(shuffler, index.order, index.separate_last_epoch, plan.samples_before_last);
-  return index;
+  return plan;
 }
 
-uint32_t LegacyShuffler::bounded(uint32_t most) {
-  // The smallest 2^k - 1 that is >= most.
-  const uint32_t mask = most == 0 ? 0 : ~uint32_t{0} >> std::countl_zero(most);
-  for (;;) {
-    const uint32_t value = draw() & mask;
-    if (value <= most) return value;
+IndexLayout::IndexLayout(const IndexPlan& plan) {
+  const int64_t samples = plan.samples();
+  wide_order = samples > kMostNarrow;
+  points = (4 * plan.positions() + 7) / 8 * 8;
+  order = points + 8 * (samples + 1);
+  bytes = order + (wide_order ? 8 : 4) * samples;
+}
+
+SampleIndex::SampleIndex(const IndexPlan& plan, std::shared_ptr<const std::byte> arrays)
+    : plan_(plan), arrays_(std::move(arrays)), samples_(plan.samples()) {
+  const IndexLayout layout(plan);
+  const std::byte* const base = arrays_.get();
+  sequences_ = {reinterpret_cast<const int32_t*>(base), static_cast<size_t>(plan.positions())};
+  points_ = reinterpret_cast<const uint64_t*>(base + layout.points);
+  if (layout.wide_order) {
+    wide_order_ = reinterpret_cast<const uint64_t*>(base + layout.order);
+  } else {
+    order_ = reinterpret_cast<const uint32_t*>(base + layout.order);
   }
 }
 
-namespace {
-template <class T>
-void shuffle_with(LegacyShuffler& shuffler, std::span<T> values) {
-  for (size_t i = values.size(); i-- > 1;) {
-    std::swap(values[i], values[shuffler.bounded(static_cast<uint32_t>(i))]);
-  }
+std::span<const std::byte> SampleIndex::bytes() const {
+  return {arrays_.get(), static_cast<size_t>(IndexLayout(plan_).bytes)};
 }
-}  // namespace
 
-void LegacyShuffler::shuffle(std::span<int32_t> values) {
-  shuffle_with(*this, values);
-}
-void LegacyShuffler::shuffle(std::span<uint32_t> values) {
-  shuffle_with(*this, values);
+SampleIndex build_sample_index(const IndexPlan& plan, std::span<const int32_t> lengths,
+                               ThreadPool& pool) {
+  TRIREME_ASSERT(static_cast<int64_t>(lengths.size()) == plan.range.size(), "a length a sequence");
+  const EpochPlan& epochs = plan.epochs;
+  const Arrays arrays = allocate(plan);
+  const int64_t gap = IndexLayout(plan).points - 4 * plan.positions();
+  std::fill_n(arrays.bytes.get() + 4 * plan.positions(), gap, std::byte{0});
+
+  LegacyShuffler shuffler(plan.seed);
+  fill_epochs(arrays.sequences, plan.range, pool);
+  shuffle_parts(shuffler, arrays.sequences, epochs.separate_last_epoch,
+                (epochs.epochs - 1) * plan.range.size());
+  Cutter cutter(plan, lengths, arrays);
+  cutter.measure(pool);
+  pool.parallel_for(cutter.blocks() + 1, [&](int64_t task, int) {
+    if (task > 0) return cutter.cut(task - 1);
+    if (arrays.wide_order.empty()) {
+      shuffle_order(shuffler, arrays.order, epochs);
+    } else {
+      shuffle_order(shuffler, arrays.wide_order, epochs);
+    }
+  });
+  arrays.points[0] = 0;  // also where the first sequences have no token, as Megatron-LM has it
+  return {plan, arrays.bytes};
 }
 
 }  // namespace trireme::data

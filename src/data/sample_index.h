@@ -1,84 +1,15 @@
 #pragma once
-#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
-#include <random>
 #include <span>
-#include <string_view>
-#include <vector>
+#include <string>
 
 #include "core/thread_pool.h"
+#include "data/split.h"
 
 namespace trireme::data {
-
-/// Sequences [begin, end) of a dataset.
-struct SequenceRange {
-  int64_t begin = 0;
-  int64_t end = 0;
-  [[nodiscard]] int64_t size() const { return end - begin; }
-  bool operator==(const SequenceRange&) const = default;
-};
-
-/// The train, validation and test parts of `sequences` sequences by weights as in "969, 30, 1"
-/// (numbers between commas, blanks, colons or slashes; missing ones are 0). A part may be empty.
-/// Source: Megatron-LM's split: float64 shares, cumulative bounds, rounded half to even.
-/// Throws a usage error for anything that is not one to three weights >= 0 with a sum above 0.
-[[nodiscard]] std::array<SequenceRange, 3> split_ranges(std::string_view weights,
-                                                        int64_t sequences);
-
-/// How long a run is. Where one of train_iterations and train_samples is 0 it follows from the
-/// other by the size of the batch; where the batch grows, both are given and the size is the
-/// largest.
-struct RunLength {
-  int64_t train_iterations = 0;
-  int64_t train_samples = 0;
-  int64_t global_batch_size = 0;
-  int64_t eval_interval = 0;  ///< iterations between validations; 0: none on the way
-  int64_t eval_iterations = 0;
-};
-
-struct RequestedSamples {
-  int64_t train = 0;
-  int64_t valid = 0;
-  int64_t test = 0;
-  bool operator==(const RequestedSamples&) const = default;
-};
-
-/// Samples each part must offer: all training steps; eval_iterations batches at every interval and
-/// once more at the end; eval_iterations batches of test. Throws when a product exceeds 63 bits.
-[[nodiscard]] RequestedSamples requested_samples(const RunLength& length);
-
-/// What an order of samples is made from.
-struct SampleOrder {
-  int64_t sequence_length = 0;               ///< s; a sample takes s + 1 tokens
-  std::optional<int64_t> requested_samples;  ///< nothing: one epoch
-  uint32_t seed = 1234;
-};
-
-/// Where a sample starts in the stream of tokens.
-struct SamplePoint {
-  uint32_t position;  ///< in SampleIndex::sequences
-  int32_t offset;     ///< token inside that sequence
-  bool operator==(const SamplePoint&) const = default;
-};
-
-/// Megatron-LM's three indices of one part of one dataset: the sequences of all epochs shuffled and
-/// laid end to end, that stream cut into samples which share one token with their successor, and
-/// the samples shuffled. Where the last epoch would be used for less than 80%, it is shuffled apart
-/// and stays behind the others, in both shuffles.
-///
-/// Memory: 4 bytes per sequence and epoch, 12 per sample. Equal on every machine for equal input.
-struct SampleIndex {
-  int64_t sequence_length = 0;
-  int64_t tokens_per_epoch = 0;
-  int64_t epochs = 0;
-  bool separate_last_epoch = false;
-  std::vector<int32_t> sequences;   ///< sequence numbers, epochs * range.size() of them
-  std::vector<SamplePoint> points;  ///< [samples() + 1], in stream order; the last one is the end
-  std::vector<uint32_t> order;      ///< [samples()], position k of the run -> row of points
-
-  [[nodiscard]] int64_t samples() const { return static_cast<int64_t>(order.size()); }
-};
 
 /// How often a run reads a part's tokens, and whether the last time is shuffled apart: the two ways
 /// in which the order of samples depends on a run's length.
@@ -89,30 +20,105 @@ struct EpochPlan {
   bool operator==(const EpochPlan&) const = default;
 };
 
-/// tokens_per_epoch  at least 1
+/// tokens_per_epoch   at least 1
+/// requested_samples  nothing: one epoch
 [[nodiscard]] EpochPlan plan_epochs(int64_t tokens_per_epoch, int64_t sequence_length,
                                     std::optional<int64_t> requested_samples);
 
-/// lengths  tokens of each sequence of the range, lengths[0] belonging to range.begin
-/// Throws when the range has no token or an index would pass its type (2^31 sequences, 2^32
-/// samples).
-[[nodiscard]] SampleIndex build_sample_index(SequenceRange range, std::span<const int32_t> lengths,
-                                             const SampleOrder& order);
+/// What an order of samples is made from.
+struct SampleOrder {
+  int64_t sequence_length = 0;               ///< s; a sample takes s + 1 tokens
+  std::optional<int64_t> requested_samples;  ///< nothing: one epoch
+  uint32_t seed = 1234;
+};
 
-/// numpy.random.RandomState(seed) as far as shuffle() goes: MT19937 by init_genrand(seed), bounded
-/// draws by masked rejection. One generator, several shuffles: the draws go on.
-class LegacyShuffler {
+/// Everything that an index is a function of, the lengths of its sequences aside.
+struct IndexPlan {
+  SequenceRange range;
+  int64_t sequence_length = 0;
+  uint32_t seed = 0;
+  int64_t tokens_per_epoch = 0;
+  EpochPlan epochs;
+
+  /// Sequences of all epochs, and samples cut from them.
+  [[nodiscard]] int64_t positions() const { return epochs.epochs * range.size(); }
+  [[nodiscard]] int64_t samples() const {
+    return (epochs.epochs * tokens_per_epoch - 1) / sequence_length;
+  }
+  bool operator==(const IndexPlan&) const = default;
+};
+
+/// Throws when the range has no token or an index would pass its type: 2^31 - 1 sequences, 2^33 of
+/// them over all epochs, 2^40 samples, 63 bits of tokens.
+[[nodiscard]] IndexPlan plan_index(SequenceRange range, int64_t tokens_per_epoch,
+                                   const SampleOrder& order);
+/// The same refusals for a plan from elsewhere, as a file; the words that are wrong with it, or
+/// nothing.
+[[nodiscard]] std::optional<std::string> trouble_of(const IndexPlan& plan);
+
+/// Where a sample starts in the stream of tokens.
+struct SamplePoint {
+  int64_t position;  ///< in SampleIndex::sequences
+  int64_t offset;    ///< token inside that sequence
+  bool operator==(const SamplePoint&) const = default;
+};
+
+/// Bytes of an index's arrays, which lie one behind the other, in memory as in a file
+/// (sample_index_file.h): i32[positions] sequences; from a multiple of 8, u64[samples + 1] points =
+/// position << 31 | offset; u32[samples] order, u64 above 2^32 samples.
+struct IndexLayout {
+  explicit IndexLayout(const IndexPlan& plan);
+  int64_t points = 0;
+  int64_t order = 0;
+  bool wide_order = false;
+  int64_t bytes = 0;
+};
+
+/// Megatron-LM's three indices of one part of one dataset: the sequences of all epochs shuffled and
+/// laid end to end, that stream cut into samples which share one token with their successor, and
+/// the samples shuffled. Where the last epoch would be used for less than 80%, it is shuffled apart
+/// and stays behind the others, in both shuffles.
+///
+/// Equal on every machine for equal input. Immutable, and a cheap copy: the arrays are shared, and
+/// lie in memory of their own or in a mapped file. 4 bytes per sequence and epoch, 12 per sample.
+class SampleIndex {
  public:
-  explicit LegacyShuffler(uint32_t seed) : generator_(seed) {}
+  /// arrays  as IndexLayout says, aligned to 8; filled by a builder, or checked by a reader
+  SampleIndex(const IndexPlan& plan, std::shared_ptr<const std::byte> arrays);
 
-  [[nodiscard]] uint32_t draw() { return static_cast<uint32_t>(generator_()); }
-  /// Uniform in [0, most].
-  [[nodiscard]] uint32_t bounded(uint32_t most);
-  void shuffle(std::span<int32_t> values);
-  void shuffle(std::span<uint32_t> values);
+  [[nodiscard]] const IndexPlan& plan() const { return plan_; }
+  [[nodiscard]] int64_t sequence_length() const { return plan_.sequence_length; }
+  [[nodiscard]] int64_t samples() const { return samples_; }
+  /// Sequence numbers in the order of the stream, positions() of them.
+  [[nodiscard]] std::span<const int32_t> sequences() const { return sequences_; }
+  /// Where row in [0, samples()] of the stream starts; the last one is the end.
+  [[nodiscard]] SamplePoint point(int64_t row) const {
+    const uint64_t packed = points_[row];
+    return {static_cast<int64_t>(packed >> 31), static_cast<int64_t>(packed & kOffsetMask)};
+  }
+  /// The row that position k in [0, samples()) of a run reads.
+  [[nodiscard]] int64_t row(int64_t k) const {
+    return wide_order_ != nullptr ? static_cast<int64_t>(wide_order_[k]) : int64_t{order_[k]};
+  }
+  /// The arrays, IndexLayout(plan()).bytes of them.
+  [[nodiscard]] std::span<const std::byte> bytes() const;
 
  private:
-  std::mt19937 generator_;  // the standard fixes its seeding, and it is init_genrand
+  static constexpr uint64_t kOffsetMask = 0x7fffffff;
+
+  IndexPlan plan_;
+  std::shared_ptr<const std::byte> arrays_;
+  int64_t samples_ = 0;
+  std::span<const int32_t> sequences_;
+  const uint64_t* points_ = nullptr;
+  const uint32_t* order_ = nullptr;
+  const uint64_t* wide_order_ = nullptr;
 };
+
+/// lengths  tokens of each sequence of the plan's range, lengths[0] belonging to range.begin
+/// The shuffles are one stream of random numbers and run on one thread; the stream is cut by the
+/// others meanwhile.
+[[nodiscard]] SampleIndex build_sample_index(const IndexPlan& plan,
+                                             std::span<const int32_t> lengths, ThreadPool& pool);
 
 }  // namespace trireme::data

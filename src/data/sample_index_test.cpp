@@ -1,40 +1,19 @@
 #include "data/sample_index.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cstring>
 #include <map>
 #include <numeric>
+#include <vector>
 
-#include "data/sample_source.h"
+#include "data/legacy_shuffler.h"
 #include "data/test_dataset.h"
 
 namespace trireme::data {
 namespace {
-
-// Made by numpy.random.RandomState(1234), NumPy 1.24.2.
-TEST(LegacyShuffler, DrawsAndShufflesLikeNumPy) {
-  LegacyShuffler shuffler(1234);
-  EXPECT_EQ(shuffler.draw(), 822569775U);
-  EXPECT_EQ(shuffler.draw(), 2137449171U);
-  EXPECT_EQ(shuffler.draw(), 2671936806U);
-  std::vector<int32_t> values(10);
-  std::iota(values.begin(), values.end(), 0);
-  LegacyShuffler(1234).shuffle(std::span(values));
-  EXPECT_EQ(values, (std::vector<int32_t>{7, 2, 9, 1, 0, 8, 4, 5, 6, 3}));
-}
-
-TEST(LegacyShuffler, BoundedDrawsReachBothEndsAndNoMore) {
-  LegacyShuffler shuffler(1);
-  for (const uint32_t most : {0U, 1U, 5U, 7U, 8U}) {
-    std::map<uint32_t, int> seen;
-    for (int draw = 0; draw < 1000; ++draw) ++seen[shuffler.bounded(most)];
-    EXPECT_EQ(seen.size(), most + 1);
-    EXPECT_EQ(seen.rbegin()->first, most);
-  }
-  EXPECT_LE(shuffler.bounded(~0U), ~0U);
-}
 
 struct Golden {
   SequenceRange range;
@@ -46,8 +25,29 @@ struct Golden {
   bool separate;
   std::vector<int32_t> sequences;
   std::vector<SamplePoint> points;
-  std::vector<uint32_t> order;
+  std::vector<int64_t> order;
 };
+
+SampleIndex build(SequenceRange range, std::span<const int32_t> lengths, const SampleOrder& order,
+                  int threads = 2) {
+  ThreadPool pool(threads);
+  const int64_t tokens = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
+  return build_sample_index(plan_index(range, tokens, order), lengths, pool);
+}
+
+std::vector<int32_t> sequences_of(const SampleIndex& index) {
+  return {index.sequences().begin(), index.sequences().end()};
+}
+std::vector<SamplePoint> points_of(const SampleIndex& index) {
+  std::vector<SamplePoint> points;
+  for (int64_t row = 0; row <= index.samples(); ++row) points.push_back(index.point(row));
+  return points;
+}
+std::vector<int64_t> order_of(const SampleIndex& index) {
+  std::vector<int64_t> order;
+  for (int64_t k = 0; k < index.samples(); ++k) order.push_back(index.row(k));
+  return order;
+}
 
 const std::vector<int32_t> kLengths = {7, 3, 12, 0, 5, 9, 1, 4};
 
@@ -117,14 +117,14 @@ TEST(SampleIndex, EqualsTheGoldenVectors) {
   for (const Golden& golden : kGolden) {
     const auto lengths = std::span(kLengths).subspan(static_cast<size_t>(golden.range.begin),
                                                      static_cast<size_t>(golden.range.size()));
-    const SampleIndex index = build_sample_index(
-        golden.range, lengths, {golden.sequence_length, golden.requested, golden.seed});
-    EXPECT_EQ(index.tokens_per_epoch, golden.tokens);
-    EXPECT_EQ(index.epochs, golden.epochs);
-    EXPECT_EQ(index.separate_last_epoch, golden.separate);
-    EXPECT_EQ(index.sequences, golden.sequences);
-    EXPECT_TRUE(index.points == golden.points);
-    EXPECT_EQ(index.order, golden.order);
+    const SampleIndex index =
+        build(golden.range, lengths, {golden.sequence_length, golden.requested, golden.seed});
+    EXPECT_EQ(index.plan().tokens_per_epoch, golden.tokens);
+    EXPECT_EQ(index.plan().epochs.epochs, golden.epochs);
+    EXPECT_EQ(index.plan().epochs.separate_last_epoch, golden.separate);
+    EXPECT_EQ(sequences_of(index), golden.sequences);
+    EXPECT_TRUE(points_of(index) == golden.points);
+    EXPECT_EQ(order_of(index), golden.order);
   }
 }
 
@@ -141,31 +141,33 @@ TEST(SampleIndex, EverySequenceStandsOnceInEachEpochAndEverySampleOnceInTheOrder
   LegacyShuffler shuffler(7);
   int separate = 0;
   for (int round = 0; round < 200; ++round) {
-    const std::vector<int32_t> lengths = random_lengths(shuffler, 1 + shuffler.bounded(30));
+    const std::vector<int32_t> lengths =
+        random_lengths(shuffler, int64_t(1 + shuffler.bounded(30)));
     const auto count = static_cast<int64_t>(lengths.size());
-    const int64_t requested = 1 + shuffler.bounded(200);
-    const int64_t s = 1 + shuffler.bounded(20);
-    const SampleIndex index =
-        build_sample_index({5, 5 + count}, lengths, {s, requested, shuffler.draw()});
-    separate += index.separate_last_epoch ? 1 : 0;
+    const auto requested = static_cast<int64_t>(1 + shuffler.bounded(200));
+    const auto s = static_cast<int64_t>(1 + shuffler.bounded(20));
+    const SampleIndex index = build({5, 5 + count}, lengths, {s, requested, shuffler.draw()});
+    const EpochPlan& epochs = index.plan().epochs;
+    const int64_t tokens = index.plan().tokens_per_epoch;
+    separate += epochs.separate_last_epoch ? 1 : 0;
     EXPECT_GE(index.samples(), requested);
-    EXPECT_GE(index.epochs * index.tokens_per_epoch, requested * s + 1);
-    if (index.epochs > 1) {
-      EXPECT_LT((index.epochs - 1) * index.tokens_per_epoch, requested * s + 1);
+    EXPECT_GE(epochs.epochs * tokens, requested * s + 1);
+    if (epochs.epochs > 1) {
+      EXPECT_LT((epochs.epochs - 1) * tokens, requested * s + 1);
     }
     std::map<int32_t, int64_t> visits;
-    for (const int32_t sequence : index.sequences) ++visits[sequence];
+    for (const int32_t sequence : index.sequences()) ++visits[sequence];
     EXPECT_EQ(static_cast<int64_t>(visits.size()), count);
     for (const auto& [sequence, times] : visits) {
       EXPECT_TRUE(sequence >= 5 && sequence < 5 + count);
-      EXPECT_EQ(times, index.epochs);
+      EXPECT_EQ(times, epochs.epochs);
     }
-    std::vector<uint32_t> order = index.order;
+    std::vector<int64_t> order = order_of(index);
     std::sort(order.begin(), order.end());
-    for (size_t i = 0; i < order.size(); ++i) EXPECT_EQ(order[i], i);
-    if (index.separate_last_epoch) {
+    for (size_t i = 0; i < order.size(); ++i) EXPECT_EQ(order[i], static_cast<int64_t>(i));
+    if (epochs.separate_last_epoch) {
       // The last epoch is whole behind the others.
-      std::vector<int32_t> last(index.sequences.end() - count, index.sequences.end());
+      std::vector<int32_t> last(index.sequences().end() - count, index.sequences().end());
       std::sort(last.begin(), last.end());
       for (int64_t i = 0; i < count; ++i) EXPECT_EQ(last[static_cast<size_t>(i)], 5 + i);
     }
@@ -177,19 +179,22 @@ TEST(SampleIndex, EverySequenceStandsOnceInEachEpochAndEverySampleOnceInTheOrder
 TEST(SampleIndex, SamplesTileTheStreamWithOneSharedToken) {
   LegacyShuffler shuffler(8);
   for (int round = 0; round < 200; ++round) {
-    const std::vector<int32_t> lengths = random_lengths(shuffler, 1 + shuffler.bounded(30));
-    const int64_t s = 1 + shuffler.bounded(50);
-    const SampleIndex index = build_sample_index({0, static_cast<int64_t>(lengths.size())}, lengths,
-                                                 {s, 1 + shuffler.bounded(50), shuffler.draw()});
+    const std::vector<int32_t> lengths =
+        random_lengths(shuffler, int64_t(1 + shuffler.bounded(30)));
+    const auto s = static_cast<int64_t>(1 + shuffler.bounded(50));
+    const auto requested = static_cast<int64_t>(1 + shuffler.bounded(50));
+    const SampleIndex index =
+        build({0, static_cast<int64_t>(lengths.size())}, lengths, {s, requested, shuffler.draw()});
     // Place of a point in the stream of tokens.
     std::vector<int64_t> starts = {0};
-    for (const int32_t sequence : index.sequences)
+    for (const int32_t sequence : index.sequences())
       starts.push_back(starts.back() + lengths[static_cast<size_t>(sequence)]);
-    for (size_t row = 0; row < index.points.size(); ++row) {
-      const SamplePoint point = index.points[row];
-      EXPECT_EQ(starts[point.position] + point.offset, static_cast<int64_t>(row) * s);
+    for (int64_t row = 0; row <= index.samples(); ++row) {
+      const SamplePoint point = index.point(row);
+      const auto position = static_cast<size_t>(point.position);
+      EXPECT_EQ(starts[position] + point.offset, row * s);
       EXPECT_LT(point.offset,
-                std::max(1, lengths[static_cast<size_t>(index.sequences[point.position])]));
+                std::max(1, lengths[static_cast<size_t>(index.sequences()[position])]));
     }
     EXPECT_GT(starts.back(), index.samples() * s);        // the last sample has its label
     EXPECT_LE(starts.back(), (index.samples() + 1) * s);  // and there is no room for another one
@@ -197,161 +202,62 @@ TEST(SampleIndex, SamplesTileTheStreamWithOneSharedToken) {
 }
 
 TEST(SampleIndex, WithoutARequestIsOneEpoch) {
-  const SampleIndex index = build_sample_index({0, 8}, kLengths, {8, std::nullopt, 1});
-  EXPECT_EQ(index.epochs, 1);
+  const SampleIndex index = build({0, 8}, kLengths, {8, std::nullopt, 1});
+  EXPECT_EQ(index.plan().epochs.epochs, 1);
   EXPECT_EQ(index.samples(), 5);
 }
 
 TEST(SampleIndex, RunsThatPassItsTypesAreRefusedBeforeTheyAreBuilt) {
-  const std::vector<int32_t> lengths = {2};
-  EXPECT_NE(error_of([&] {
-              static_cast<void>(build_sample_index({0, 1}, lengths, {1, int64_t{1} << 62, 1}));
-            }),
-            "");
-  EXPECT_NE(error_of([&] {
-              static_cast<void>(build_sample_index({0, 1}, lengths, {4, int64_t{1} << 62, 1}));
-            }),
-            "");
-  const std::vector<int32_t> none = {0, 0};
-  EXPECT_TRUE(contains(error_of([&] {
-                         static_cast<void>(build_sample_index({0, 2}, none, {4, 1, 1}));
-                       }),
-                       "no token"));
-}
-
-TEST(Split, FollowsMegatronsBounds) {
-  using Ranges = std::array<SequenceRange, 3>;
-  EXPECT_EQ(split_ranges("969, 30, 1", 1000), (Ranges{{{0, 969}, {969, 999}, {999, 1000}}}));
-  EXPECT_EQ(split_ranges("949,50,1", 8), (Ranges{{{0, 8}, {8, 8}, {8, 8}}}));
-  EXPECT_EQ(split_ranges("1", 7), (Ranges{{{0, 7}, {7, 7}, {7, 7}}}));
-  EXPECT_EQ(split_ranges("0 .5 .5", 4), (Ranges{{{0, 0}, {0, 2}, {2, 4}}}));
-  // Half to even: 2.5 becomes 2, 3.5 becomes 4.
-  EXPECT_EQ(split_ranges("1,1", 5), (Ranges{{{0, 2}, {2, 5}, {5, 5}}}));
-  EXPECT_EQ(split_ranges("1:1", 7), (Ranges{{{0, 4}, {4, 7}, {7, 7}}}));
-}
-
-TEST(Split, CoversAllSequencesOnceForAnyWeights) {
-  LegacyShuffler shuffler(3);
-  for (int round = 0; round < 500; ++round) {
-    const int64_t sequences = shuffler.bounded(100000);
-    const std::string weights =
-        std::to_string(shuffler.bounded(1000)) + "," + std::to_string(shuffler.bounded(100)) + "." +
-        std::to_string(shuffler.bounded(99)) + "," + std::to_string(1 + shuffler.bounded(5));
-    const auto ranges = split_ranges(weights, sequences);
-    EXPECT_EQ(ranges[0].begin, 0);
-    EXPECT_EQ(ranges[0].end, ranges[1].begin);
-    EXPECT_EQ(ranges[1].end, ranges[2].begin);
-    EXPECT_EQ(ranges[2].end, sequences) << weights;
-  }
-}
-
-TEST(Split, RefusesWhatIsNoWeight) {
-  for (const char* weights : {"", ",", "0,0,0", "1,2,3,4", "-1,2", "1e3,1", "nan", "1,x", "1..2",
-                              "inf,1", "1.2.3", "969;30;1"}) {
-    EXPECT_TRUE(
-        contains(error_of([&] { static_cast<void>(split_ranges(weights, 10)); }), "--split"))
-        << weights;
-  }
-}
-
-TEST(RequestedSamples, CountValidationsOnTheWayAndAtTheEnd) {
-  EXPECT_EQ(requested_samples({.train_iterations = 25,
-                               .global_batch_size = 4,
-                               .eval_interval = 10,
-                               .eval_iterations = 3}),
-            (RequestedSamples{100, 36, 12}));
-  EXPECT_EQ(requested_samples({.train_samples = 103,
-                               .global_batch_size = 4,
-                               .eval_interval = 10,
-                               .eval_iterations = 3}),
-            (RequestedSamples{103, 36, 12}));
-  EXPECT_EQ(requested_samples({.train_iterations = 25, .global_batch_size = 4}),
-            (RequestedSamples{100, 0, 0}));
-  EXPECT_NE(error_of([] {
-              static_cast<void>(requested_samples(
-                  {.train_iterations = int64_t{1} << 60, .global_batch_size = 64}));
-            }),
-            "");
-}
-
-using SampleSourceTest = FolderTest;
-
-TEST_F(SampleSourceTest, SamplesAreTheTokensOfTheShuffledStream) {
-  // Token t of the file is t, so a sample shows where it was read.
-  write_files(folder_ / "d", plain_files(counting_documents({7, 3, 12, 0, 5, 9, 1, 4}), 8, 2));
-  const auto dataset = std::make_shared<const IndexedDataset>(folder_ / "d");
-  const IndexedSamples samples(dataset, {0, 8}, {8, 13, 1234}, "train");
-  const std::vector<int64_t> first = {0, 7, 10, 22, 22, 27, 36, 37};
-  std::vector<int32_t> stream;
-  for (const int32_t sequence : samples.index().sequences) {
-    for (int64_t i = 0; i < dataset->length(sequence); ++i)
-      stream.push_back(static_cast<int32_t>(first[static_cast<size_t>(sequence)] + i));
-  }
-  std::vector<int32_t> tokens(9);
-  for (int64_t k = 0; k < samples.samples(); ++k) {
-    samples.read(k, tokens);
-    const auto at = stream.begin() + 8 * samples.index().order[static_cast<size_t>(k)];
-    EXPECT_TRUE(std::equal(tokens.begin(), tokens.end(), at)) << k;
-  }
-}
-
-TEST_F(SampleSourceTest, OriginNamesFileSequenceAndTokenOfEveryPlace) {
-  const std::vector<int64_t> lengths = {7, 3, 12, 0, 5, 9, 1, 4};
-  write_files(folder_ / "d", plain_files(counting_documents(lengths), 8, 2));
-  const IndexedSamples samples(std::make_shared<const IndexedDataset>(folder_ / "d"), {0, 8},
-                               {8, 13, 1234}, "train");
-  std::vector<std::string> place_of_token;
-  for (size_t sequence = 0; sequence < lengths.size(); ++sequence) {
-    for (int64_t i = 0; i < lengths[sequence]; ++i) {
-      place_of_token.push_back((folder_ / "d.bin").string() + ": token " + std::to_string(i) +
-                               " of sequence " + std::to_string(sequence));
-    }
-  }
-  std::vector<int32_t> tokens(9);
-  for (int64_t k = 0; k < samples.samples(); ++k) {
-    samples.read(k, tokens);
-    for (int64_t offset = 0; offset < 9; ++offset) {
-      EXPECT_EQ(samples.origin(k, offset),
-                place_of_token[static_cast<size_t>(tokens[static_cast<size_t>(offset)])]);
-    }
-  }
-}
-
-TEST_F(SampleSourceTest, PartsOfASplitReadTheirOwnSequencesOnly) {
-  write_files(folder_ / "d", plain_files(counting_documents(std::vector<int64_t>(20, 10)), 8, 2));
-  const SplitSources sources = open_sources({.data_path = {(folder_ / "d").string()},
-                                             .split = "50,30,20",
-                                             .sequence_length = 4,
-                                             .requested = {100, 0, 7}});
-  EXPECT_EQ(sources.valid, nullptr);
-  std::vector<int32_t> tokens(5);
-  for (int64_t k = 0; k < sources.train->samples(); ++k) {
-    sources.train->read(k, tokens);
-    for (const int32_t token : tokens) EXPECT_LT(token, 100);
-  }
-  EXPECT_GE(sources.test->samples(), 7);
-  for (int64_t k = 0; k < sources.test->samples(); ++k) {
-    sources.test->read(k, tokens);
-    for (const int32_t token : tokens) EXPECT_GE(token, 160);
-  }
-}
-
-TEST_F(SampleSourceTest, PartsThatAreEmptyOrTooShortAreRefusedByName) {
-  write_files(folder_ / "d", plain_files(counting_documents({10, 10, 10}), 8, 2));
-  const auto open = [&](int64_t s, RequestedSamples requested) {
-    return error_of([&] {
-      static_cast<void>(open_sources(
-          {.data_path = {(folder_ / "d").string()}, .sequence_length = s, .requested = requested}));
-    });
+  const auto refusal = [](SequenceRange range, int64_t tokens, const SampleOrder& order) {
+    return error_of([&] { static_cast<void>(plan_index(range, tokens, order)); });
   };
-  EXPECT_EQ(open(4, {100, 0, 0}), "");
-  EXPECT_TRUE(contains(open(4, {100, 1, 0}), "validation part: the split leaves it none"));
-  EXPECT_EQ(open(29, {100, 0, 0}), "");
-  EXPECT_TRUE(contains(open(30, {100, 0, 0}), "has 30 tokens in 3 sequences"));
-  EXPECT_TRUE(contains(error_of([] {
-                         static_cast<void>(open_sources({.data_path = {"a", "b"}}));
-                       }),
-                       "--data-path: has 2 items"));
+  EXPECT_TRUE(contains(refusal({0, 2}, 0, {4, 1, 1}), "hold no token"));
+  EXPECT_TRUE(contains(refusal({0, 1}, 2, {4, int64_t{1} << 62, 1}), "63 bits"));
+  EXPECT_TRUE(contains(refusal({0, 1}, 2, {1, int64_t{1} << 62, 1}), "sequences"));
+  EXPECT_TRUE(contains(refusal({0, int64_t{1} << 31}, 5, {1, 1, 1}), "at most 2147483647"));
+  EXPECT_TRUE(contains(refusal({0, 1 << 30}, 1 << 30, {1, int64_t{1} << 34, 1}), "8589934592"));
+  EXPECT_TRUE(contains(refusal({0, 1}, int64_t{1} << 50, {1, 1, 1}), "a run has at most"));
+  EXPECT_EQ(refusal({0, 1 << 30}, 1 << 30, {1, (int64_t{1} << 33) - 1, 1}), "");
+}
+
+TEST(SampleIndex, HasWideOrdersAndPositionsWhere32BitsEnd) {
+  // 5 * 2^30 positions and nearly as many samples, planned but not built: 20 + 40 + 40 GiB.
+  const IndexPlan plan = plan_index({0, 1 << 30}, 1 << 30, {1, (int64_t{5} << 30) - 1, 1});
+  EXPECT_EQ(plan.positions(), int64_t{5} << 30);
+  const IndexLayout layout(plan);
+  EXPECT_TRUE(layout.wide_order);
+  EXPECT_EQ(layout.bytes, 4 * plan.positions() + 8 * (plan.samples() + 1) + 8 * plan.samples());
+  EXPECT_FALSE(IndexLayout(plan_index({0, 9}, 90, {1, 5, 1})).wide_order);
+
+  // A made-up index of that plan, of which only the touched pages exist.
+  const std::shared_ptr<std::byte> arrays(
+      static_cast<std::byte*>(::mmap(nullptr, static_cast<size_t>(layout.bytes),
+                                     PROT_READ | PROT_WRITE,
+                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)),
+      [&](std::byte* at) { ::munmap(at, static_cast<size_t>(layout.bytes)); });
+  ASSERT_NE(static_cast<void*>(arrays.get()), MAP_FAILED);
+  const SampleIndex index(plan, arrays);
+  const int64_t row = index.samples() - 3;
+  const auto put = [&](int64_t offset, uint64_t value) {
+    std::memcpy(arrays.get() + offset, &value, sizeof(value));
+  };
+  put(layout.order + 8 * 7, static_cast<uint64_t>(row));
+  put(layout.points + 8 * row, static_cast<uint64_t>(plan.positions() - 1) << 31 | 0x7ffffffe);
+  EXPECT_EQ(index.row(7), row);
+  EXPECT_EQ(index.point(row), (SamplePoint{plan.positions() - 1, 0x7ffffffe}));
+}
+
+TEST(SampleIndex, IsTheSameForAnyNumberOfThreads) {
+  LegacyShuffler shuffler(11);
+  std::vector<int32_t> lengths;
+  for (int i = 0; i < 60000; ++i) lengths.push_back(static_cast<int32_t>(shuffler.bounded(200)));
+  const SampleOrder order = {77, 200000, 5};
+  const SampleIndex one = build({0, 60000}, lengths, order, 1);
+  for (const int threads : {2, 3, 7}) {
+    const SampleIndex many = build({0, 60000}, lengths, order, threads);
+    EXPECT_TRUE(std::equal(one.bytes().begin(), one.bytes().end(), many.bytes().begin(),
+                           many.bytes().end()));
+  }
 }
 
 }  // namespace

@@ -2,57 +2,71 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/random.h"
 
 namespace trireme::data {
 namespace {
 
-SampleIndex build_checked(const IndexedDataset& dataset, SequenceRange range,
-                          const SampleOrder& order, const std::string& name) {
-  const std::string where = format("{}, {} part", dataset.prefix().string(), name);
+std::vector<int32_t> lengths_of(const IndexedDataset& dataset, SequenceRange range) {
+  std::vector<int32_t> lengths(static_cast<size_t>(range.size()));
+  for (int64_t i = 0; i < range.size(); ++i) {
+    lengths[static_cast<size_t>(i)] = static_cast<int32_t>(dataset.length(range.begin + i));
+  }
+  return lengths;
+}
+
+/// The tokens of a part, which has to hold one sample at least.
+int64_t tokens_of(const IndexedDataset& dataset, SequenceRange range, Part part,
+                  int64_t sequence_length) {
+  const std::string where = format("{}, {} part", dataset.prefix().string(), name_of(part));
+  if (dataset.sequences() == 0) {
+    fail({.where = where, .what = "the dataset is empty", .remedy = "leave it out"});
+  }
   if (range.size() == 0) {
     fail({.where = where,
           .what = format("the split leaves it none of the {} sequences", dataset.sequences()),
-          .remedy =
-              "give the part a larger weight in --split, use a dataset with more documents, or go "
-              "without validation (--eval-iters 0)"});
+          .remedy = format(
+              "give the part a larger weight in --split, use a dataset with more "
+              "documents{}",
+              part == Part::validation ? ", or go without validation (--eval-iters 0)" : "")});
   }
-  std::vector<int32_t> lengths(static_cast<size_t>(range.size()));
-  int64_t tokens = 0;
-  for (int64_t i = 0; i < range.size(); ++i) {
-    const int64_t length = dataset.length(range.begin + i);
-    lengths[static_cast<size_t>(i)] = static_cast<int32_t>(length);
-    tokens += length;
+  const int64_t tokens = dataset.first_token(range.end) - dataset.first_token(range.begin);
+  if (tokens < sequence_length + 1) {
+    fail({.where = where,
+          .what = format("has {} tokens in {} sequences", tokens, range.size()),
+          .rule = format("one sample takes --seq-length + 1 = {} tokens", sequence_length + 1),
+          .remedy = "use a shorter --seq-length, a larger weight in --split or more text"});
   }
-  if (tokens < order.sequence_length + 1) {
-    fail(
-        {.where = where,
-         .what = format("has {} tokens in {} sequences", tokens, range.size()),
-         .rule = format("one sample takes --seq-length + 1 = {} tokens", order.sequence_length + 1),
-         .remedy = "use a shorter --seq-length, a larger weight in --split or more text"});
-  }
-  return build_sample_index(range, lengths, order);
+  return tokens;
+}
+
+SampleIndex make_index(const IndexedDataset& dataset, SequenceRange range, Part part,
+                       const SampleOrder& order, const IndexCache* cache, ThreadPool& pool) {
+  const int64_t tokens = tokens_of(dataset, range, part, order.sequence_length);
+  const IndexPlan plan = plan_index(range, tokens, order);
+  const std::vector<int32_t> lengths = lengths_of(dataset, range);
+  const auto build = [&] { return build_sample_index(plan, lengths, pool); };
+  return cache == nullptr ? build() : cache->get(identity_of(plan, lengths), build, pool);
 }
 
 }  // namespace
 
 IndexedSamples::IndexedSamples(std::shared_ptr<const IndexedDataset> dataset, SequenceRange range,
-                               SampleOrder order, std::string name)
+                               Part part, const SampleOrder& order, const IndexCache* cache,
+                               ThreadPool& pool)
     : dataset_(std::move(dataset)),
-      name_(std::move(name)),
-      index_(build_checked(*dataset_, range, order, name_)) {}
+      index_(make_index(*dataset_, range, part, order, cache, pool)) {}
 
 void IndexedSamples::read(int64_t k, std::span<int32_t> tokens) const {
   TRIREME_ASSERT(k >= 0 && k < samples(), "a sample of the order");
   TRIREME_ASSERT(static_cast<int64_t>(tokens.size()) == sequence_length() + 1,
                  "a sample has one token more than the sequence length");
-  auto [position, start] = index_.points[index_.order[static_cast<size_t>(k)]];
-  int64_t offset = start;
+  auto [position, offset] = index_.point(index_.row(k));
   while (!tokens.empty()) {
-    const int32_t sequence = index_.sequences[position];
+    const int32_t sequence = index_.sequences()[static_cast<size_t>(position)];
     const int64_t left = dataset_->length(sequence) - offset;
     const auto take = static_cast<size_t>(std::min(left, static_cast<int64_t>(tokens.size())));
     dataset_->read(sequence, offset, tokens.first(take));
@@ -63,35 +77,59 @@ void IndexedSamples::read(int64_t k, std::span<int32_t> tokens) const {
 }
 
 std::string IndexedSamples::origin(int64_t k, int64_t offset) const {
-  auto [position, start] = index_.points[index_.order[static_cast<size_t>(k)]];
+  auto [position, start] = index_.point(index_.row(k));
+  const auto length = [&] {
+    return dataset_->length(index_.sequences()[static_cast<size_t>(position)]);
+  };
   offset += start;
-  while (offset >= dataset_->length(index_.sequences[position])) {
-    offset -= dataset_->length(index_.sequences[position]);
+  while (offset >= length()) {
+    offset -= length();
     ++position;
   }
   return format("{}: token {} of sequence {}", tokens_path(dataset_->prefix()).string(), offset,
-                index_.sequences[position]);
+                index_.sequences()[static_cast<size_t>(position)]);
 }
 
-SplitSources open_sources(const SourceOptions& options) {
-  if (options.data_path.size() != 1) {
-    fail_usage({.where = "--data-path",
-                .what = format("has {} items", options.data_path.size()),
-                .rule = "a run reads one dataset, given by the prefix of its .bin and .idx",
-                .remedy = "put several corpora into one dataset with `trireme preprocess --input A "
-                          "B ...`"});
+BlendedSamples::BlendedSamples(std::vector<std::shared_ptr<const IndexedSamples>> datasets,
+                               BlendIndex blend)
+    : datasets_(std::move(datasets)), blend_(std::move(blend)) {
+  const std::vector<int64_t> used = blend_.used(blend_.samples());
+  for (size_t i = 0; i < datasets_.size(); ++i) {
+    if (used[i] <= datasets_[i]->samples()) continue;
+    fail({.where = datasets_[i]->dataset().prefix().string(),
+          .what = format("the blend takes {} samples from it, {} are made ready", used[i],
+                         datasets_[i]->samples()),
+          .rule = "0.5% more than its share are made ready, as Megatron-LM does",
+          .remedy = "change --train-iters or --global-batch-size a little"});
   }
-  const auto dataset = std::make_shared<const IndexedDataset>(options.data_path[0]);
-  const auto ranges = split_ranges(options.split, dataset->sequences());
-  const auto open = [&](SequenceRange range, int64_t requested,
-                        const char* name) -> std::unique_ptr<SampleSource> {
-    if (requested == 0) return nullptr;
-    const SampleOrder order = {options.sequence_length, requested, options.seed};
-    return std::make_unique<IndexedSamples>(dataset, range, order, name);
-  };
-  return {.train = open(ranges[0], options.requested.train, "train"),
-          .valid = open(ranges[1], options.requested.valid, "validation"),
-          .test = open(ranges[2], options.requested.test, "test")};
+}
+
+void BlendedSamples::read(int64_t k, std::span<int32_t> tokens) const {
+  const BlendIndex::Place place = blend_[k];
+  datasets_[static_cast<size_t>(place.dataset)]->read(place.sample, tokens);
+}
+
+std::string BlendedSamples::origin(int64_t k, int64_t offset) const {
+  const BlendIndex::Place place = blend_[k];
+  return datasets_[static_cast<size_t>(place.dataset)]->origin(place.sample, offset);
+}
+
+void MockSamples::read(int64_t k, std::span<int32_t> tokens) const {
+  const RandomStream stream = {.seed = options_.seed,
+                               .site = RandomSite::mock_data,
+                               .layer = static_cast<uint32_t>(options_.part),
+                               .sample = static_cast<uint64_t>(k)};
+  const auto words = static_cast<uint64_t>(options_.vocab_size);
+  for (size_t first = 0; first < tokens.size(); first += 4) {
+    const RandomBlock block = stream.block(first / 4);
+    for (size_t lane = 0; lane < std::min<size_t>(4, tokens.size() - first); ++lane) {
+      tokens[first + lane] = static_cast<int32_t>(block[lane] * words >> 32);
+    }
+  }
+}
+
+std::string MockSamples::origin(int64_t k, int64_t offset) const {
+  return format("mock data: token {} of sample {}", offset, k);
 }
 
 }  // namespace trireme::data

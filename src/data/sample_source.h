@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "data/blend.h"
+#include "data/index_cache.h"
 #include "data/indexed_dataset.h"
 #include "data/sample_index.h"
 
@@ -32,13 +34,13 @@ class IndexedSamples final : public SampleSource {
  public:
   /// dataset  shared, since the train, validation and test parts of one file map it once
   /// range    the part's sequences; must hold at least s + 1 tokens
-  /// name     the part's name in messages, as in "train"
-  /// Builds the indices (SampleIndex) for `order`. Throws when the part is empty or too short.
-  IndexedSamples(std::shared_ptr<const IndexedDataset> dataset, SequenceRange range,
-                 SampleOrder order, std::string name);
+  /// cache    where indices are kept; null: the index is built in memory
+  /// Throws when the part is empty or too short, naming dataset and part.
+  IndexedSamples(std::shared_ptr<const IndexedDataset> dataset, SequenceRange range, Part part,
+                 const SampleOrder& order, const IndexCache* cache, ThreadPool& pool);
 
   [[nodiscard]] int64_t samples() const override { return index_.samples(); }
-  [[nodiscard]] int64_t sequence_length() const override { return index_.sequence_length; }
+  [[nodiscard]] int64_t sequence_length() const override { return index_.sequence_length(); }
   void read(int64_t k, std::span<int32_t> tokens) const override;
   [[nodiscard]] std::string origin(int64_t k, int64_t offset) const override;
 
@@ -47,29 +49,47 @@ class IndexedSamples final : public SampleSource {
 
  private:
   std::shared_ptr<const IndexedDataset> dataset_;
-  std::string name_;
   SampleIndex index_;
 };
 
-/// What is read for one run: where from, which parts, how much.
-struct SourceOptions {
-  /// Items of --data-path: the prefix of one .bin and .idx pair.
-  std::vector<std::string> data_path = {};
-  std::string split = "969, 30, 1";  ///< weights of train, validation, test
-  uint32_t seed = 1234;
-  int64_t sequence_length = 0;
-  RequestedSamples requested = {};  ///< a part with 0 requested samples is left out
+/// Samples of several datasets in the order of a blend.
+class BlendedSamples final : public SampleSource {
+ public:
+  /// Throws when the blend asks a dataset for more samples than it has.
+  BlendedSamples(std::vector<std::shared_ptr<const IndexedSamples>> datasets, BlendIndex blend);
+
+  [[nodiscard]] int64_t samples() const override { return blend_.samples(); }
+  [[nodiscard]] int64_t sequence_length() const override { return datasets_[0]->sequence_length(); }
+  void read(int64_t k, std::span<int32_t> tokens) const override;
+  [[nodiscard]] std::string origin(int64_t k, int64_t offset) const override;
+
+  [[nodiscard]] const BlendIndex& blend() const { return blend_; }
+
+ private:
+  std::vector<std::shared_ptr<const IndexedSamples>> datasets_;
+  BlendIndex blend_;
 };
 
-/// The parts of a run's data; null where nothing was requested.
-struct SplitSources {
-  std::unique_ptr<SampleSource> train;
-  std::unique_ptr<SampleSource> valid;
-  std::unique_ptr<SampleSource> test;
-};
+/// Samples without a file: each token is drawn evenly from the vocabulary, as a function of seed,
+/// part, sample and place. What a model can learn from them is that: the loss tends to ln V.
+class MockSamples final : public SampleSource {
+ public:
+  struct Options {
+    int64_t vocab_size = 0;
+    int64_t sequence_length = 0;
+    int64_t samples = 0;
+    uint32_t seed = 1234;
+    Part part = Part::train;
+  };
+  explicit MockSamples(const Options& options) : options_(options) {}
 
-/// Opens the dataset and builds the order of each requested part. Throws when a requested part is
-/// empty or has too few tokens for one sample, and for a data path of more than one dataset.
-[[nodiscard]] SplitSources open_sources(const SourceOptions& options);
+  [[nodiscard]] int64_t samples() const override { return options_.samples; }
+  [[nodiscard]] int64_t sequence_length() const override { return options_.sequence_length; }
+  void read(int64_t k, std::span<int32_t> tokens) const override;
+  [[nodiscard]] std::string origin(int64_t k, int64_t offset) const override;
+
+ private:
+  Options options_;
+};
 
 }  // namespace trireme::data
