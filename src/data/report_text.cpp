@@ -114,34 +114,28 @@ std::string excerpt_of(const Batches& batches, int64_t sample, const text::Token
                                    std::max<int64_t>(0, s - kExcerptTokens));
   const int64_t end = std::min(s, begin + kExcerptTokens);
   // Text of neighbours is decoded together: a character may be several tokens.
-  std::string text = begin > 0 ? "... " : "";
+  std::vector<std::string> pieces;
   std::vector<int32_t> run;
   const auto flush = [&] {
-    if (tokenizer != nullptr) {
-      text += on_one_line(tokenizer->decode(run));
-    } else {
-      text += format("{}", fmt::join(run, " "));
-    }
+    if (run.empty()) return;
+    pieces.push_back(tokenizer != nullptr ? on_one_line(tokenizer->decode(run))
+                                          : format("{}", fmt::join(run, " ")));
     run.clear();
   };
   for (int64_t position = begin; position < end; ++position) {
     const auto at = static_cast<size_t>(position);
     const bool masked = fields.loss_mask[at] == 0.0F;
-    if (restarts(fields, position)) {
-      flush();
-      text += tokenizer != nullptr ? "|" : " | ";
-    }
-    if (masked) {
-      flush();
-      text += tokenizer != nullptr ? "[[" : " [[";
-    }
+    if (masked || restarts(fields, position)) flush();
+    if (restarts(fields, position)) pieces.emplace_back("|");
     run.push_back(fields.tokens[at]);
     if (masked) {
       flush();
-      text += tokenizer != nullptr ? "]]" : "]] ";
+      pieces.back() = "[[" + pieces.back() + "]]";
     }
   }
   flush();
+  std::string text = begin > 0 ? "... " : "";
+  text += format("{}", fmt::join(pieces, tokenizer != nullptr ? "" : " "));
   if (end < s) text += " ...";
   return text;
 }
