@@ -20,23 +20,6 @@ namespace {
 
 constexpr int64_t kWords = 50257;
 
-class RandomTokens final : public data::SampleSource {
- public:
-  explicit RandomTokens(int64_t length) : length_(length) {}
-  [[nodiscard]] int64_t samples() const override { return int64_t{1} << 40; }
-  [[nodiscard]] int64_t sequence_length() const override { return length_; }
-  void read(int64_t k, std::span<int32_t> tokens) const override {
-    const RandomStream stream = {
-        .seed = 1, .site = RandomSite::sampling, .sample = static_cast<uint64_t>(k)};
-    for (size_t i = 0; i < tokens.size(); ++i)
-      tokens[i] = static_cast<int32_t>(stream.bits(i) % kWords);
-  }
-  [[nodiscard]] std::string origin(int64_t, int64_t) const override { return "random tokens"; }
-
- private:
-  int64_t length_;
-};
-
 struct Setting {
   int64_t sequences;
   int64_t length;
@@ -68,8 +51,10 @@ void bench(const Setting& setting, int steps) {
                                            .profile = profile}),
                           {.device = &cpu, .kernels = &ops::cpu_kernels(), .profile = profile},
                           solo);
-  const data::Batches batches(std::make_unique<RandomTokens>(setting.length),
-                              {.vocab_size = kWords});
+  const auto batches = std::make_shared<const data::Batches>(
+      std::make_shared<const data::MockSamples>(data::MockSamples::Options{
+          .vocab_size = kWords, .sequence_length = setting.length, .samples = 1 << 20}),
+      data::BatchRules{.vocab_size = kWords});
   train::Trainer trainer(session, batches, train::BatchCourse::constant(setting.sequences),
                          {.most = 1e-4, .decay_samples = 1 << 20}, 1);
   train::initialise_weights(session, 1, cpu.pool());

@@ -54,7 +54,8 @@ struct RunOptions {
 struct TestRun {
   explicit TestRun(const RunOptions& options)
       : cpu(options.threads),
-        batches(std::make_unique<RuleSamples>(), {.vocab_size = kWords}),
+        batches(std::make_shared<const data::Batches>(std::make_shared<RuleSamples>(),
+                                                      data::BatchRules{.vocab_size = kWords})),
         session(
             model::plan_run(
                 {.shape = {.layers = 2,
@@ -112,7 +113,7 @@ struct TestRun {
 
   device::CpuDevice cpu;
   comm::SoloCommunicator solo;
-  data::Batches batches;
+  std::shared_ptr<const data::Batches> batches;
   engine::Session session;
   train::Trainer trainer;
 };

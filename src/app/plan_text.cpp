@@ -38,13 +38,40 @@ void say_plan(const model::RunPlan& plan, const train::BatchCourse& batch) {
   say(plan.memory.text());
 }
 
-std::string plan_json(const model::RunPlan& plan, std::span<const config::GroupView> options) {
+namespace {
+
+nlohmann::ordered_json json_of(const data::SourceReport& source) {
+  nlohmann::ordered_json json = {{"dataset", source.name}};
+  if (source.weight) json["weight"] = *source.weight;
+  json["documents"] = source.documents;
+  json["tokens"] = source.tokens;
+  if (source.eod_share) json["eod_share"] = *source.eod_share;
+  json["samples"] = source.samples;
+  json["epochs"] = source.epochs;
+  json["tokens_left_out"] = source.left_out;
+  return json;
+}
+
+nlohmann::ordered_json json_of(const data::DataReport& report) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const data::PartReport& part : report.parts) {
+    auto sources = nlohmann::ordered_json::array();
+    for (const data::SourceReport& source : part.sources) sources.push_back(json_of(source));
+    json[std::string(name_of(part.part))] = {{"samples", part.samples}, {"datasets", sources}};
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string plan_json(const model::RunPlan& plan, std::span<const config::GroupView> options,
+                      const data::DataReport* report) {
   nlohmann::ordered_json memory = nlohmann::ordered_json::object();
   for (int i = 0; i < model::kArenas; ++i) {
     const auto kind = static_cast<model::ArenaKind>(i);
     memory[std::string(model::name_of(kind))] = plan.memory[kind];
   }
-  const nlohmann::ordered_json json = {
+  nlohmann::ordered_json json = {
       {"format", "trireme-plan"},
       {"version", 1},
       {"options", nlohmann::ordered_json::parse(config::json_text(options))},
@@ -54,7 +81,9 @@ std::string plan_json(const model::RunPlan& plan, std::span<const config::GroupV
       {"schedule", schedule::print(plan.largest_batch().schedule)},
       {"memory_bytes", memory},
       {"memory_bytes_total", plan.memory.total()}};
-  return json.dump(2);
+  if (report != nullptr) json["data"] = json_of(*report);
+  // Names of files may be no UTF-8.
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 void say_whole_plan(const model::RunPlan& plan) {

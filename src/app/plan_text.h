@@ -3,6 +3,7 @@
 #include <string>
 
 #include "config/group.h"
+#include "data/report.h"
 #include "model/run_plan.h"
 #include "train/batch_course.h"
 
@@ -14,8 +15,10 @@ void say_plan(const model::RunPlan& plan, const train::BatchCourse& batch);
 /// Everything that will happen, as values: tensors, schedule, the programs of all actions.
 void say_whole_plan(const model::RunPlan& plan);
 
-/// The plan's numbers for a program: effective options, sizes, memory in bytes.
+/// The plan's numbers for a program: effective options, sizes, memory in bytes; what is known of
+/// the data, unless null.
 [[nodiscard]] std::string plan_json(const model::RunPlan& plan,
-                                    std::span<const config::GroupView> options);
+                                    std::span<const config::GroupView> options,
+                                    const data::DataReport* report = nullptr);
 
 }  // namespace trireme::app

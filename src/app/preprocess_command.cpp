@@ -59,7 +59,8 @@ std::string next_command(const data::PreprocessedDataset& dataset,
       " --num-layers 4 --hidden-size 256 --num-attention-heads 4 --seq-length 128"
       " --micro-batch-size 8 --train-iters 200 --lr 1e-3 --save checkpoints";
   const config::DataOptions defaults;
-  const bool can_validate = data::split_ranges(defaults.split, dataset.sequences)[1].size() > 0;
+  const bool can_validate =
+      data::split_ranges(defaults.split_or_default(), dataset.sequences)[1].size() > 0;
   // Too few documents for a part of their own.
   if (!can_validate) text += " --eval-iters 0";
   return text;

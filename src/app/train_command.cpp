@@ -10,12 +10,11 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
-#include "data/report.h"
-#include "data/sample_source.h"
 #include "ops/cpu/peak.h"
 #include "train/checkpointing.h"
 #include "train/loop.h"
 #include "train/resume.h"
+#include "train/run_data.h"
 
 namespace trireme::app {
 namespace {
@@ -29,10 +28,11 @@ struct TrainCommandOptions {
     static const config::Group table = {
         "Planning",
         "what is done with the run",
-        {config::field(&TrainCommandOptions::dry_run,
-                       {.name = "dry-run",
-                        .help = "print the plan (memory, tensors, schedule, programs) and stop",
-                        .saved = false}),
+        {config::field(
+             &TrainCommandOptions::dry_run,
+             {.name = "dry-run",
+              .help = "print the plan (memory, tensors, schedule, programs, data) and stop",
+              .saved = false}),
          config::field(
              &TrainCommandOptions::json,
              {.name = "json",
@@ -72,59 +72,6 @@ int64_t vocabulary_of(const train::TrainOptions& options,
   return options.model.vocab_size.value_or(words);
 }
 
-std::string split_report(const char* name, const data::SampleSource* source) {
-  const auto* samples = dynamic_cast<const data::IndexedSamples*>(source);
-  if (samples == nullptr) return "";
-  return format("{} {} tokens x {} epoch{}", name,
-                count_text(static_cast<double>(samples->index().tokens_per_epoch)),
-                samples->index().epochs, samples->index().epochs == 1 ? "" : "s");
-}
-
-// The data of a run.
-struct RunData {
-  std::optional<data::Batches> train;
-  std::optional<data::Batches> validation;
-  double unigram_entropy = 0;
-  int64_t tokens_per_epoch = 0;  ///< of the training part
-};
-
-RunData open_data(const train::TrainOptions& options, const model::RunPlan& plan,
-                  const train::RunCourse& course, const std::optional<text::Tokenizer>& tokenizer,
-                  ThreadPool& pool) {
-  const data::RequestedSamples requested =
-      data::requested_samples({.train_iterations = course.iterations,
-                               .train_samples = course.samples,
-                               .global_batch_size = course.batch.largest(),
-                               .eval_interval = options.logging.eval_interval,
-                               .eval_iterations = options.logging.eval_iters});
-  data::SplitSources sources =
-      data::open_sources({.data_path = options.data.data_path,
-                          .split = options.data.split,
-                          .seed = static_cast<uint32_t>(options.batch.seed),
-                          .sequence_length = plan.shape.length,
-                          .requested = {.train = requested.train, .valid = requested.valid}});
-  const int32_t eod = tokenizer ? tokenizer->end_of_text().value_or(-1) : -1;
-  const Path prefix = options.data.data_path.front();
-  const data::IndexedDataset dataset(prefix);
-  const data::DatasetReport report = data::report_dataset(dataset, eod, pool);
-  say(format("data: {}: {} documents, {} tokens; {}{}{}", prefix.string(), report.documents,
-             count_text(static_cast<double>(report.tokens)),
-             split_report("train", sources.train.get()), sources.valid ? ", " : "",
-             split_report("validation", sources.valid.get())));
-
-  RunData run;
-  const data::BatchRules rules = {.vocab_size = plan.shape.vocabulary, .eod = eod};
-  if (sources.valid) {
-    run.validation.emplace(std::move(sources.valid), rules);
-    run.unigram_entropy = data::unigram_entropy(*run.validation, 0, requested.valid);
-  }
-  if (const auto* samples = dynamic_cast<const data::IndexedSamples*>(sources.train.get())) {
-    run.tokens_per_epoch = samples->index().tokens_per_epoch;
-  }
-  run.train.emplace(std::move(sources.train), rules);
-  return run;
-}
-
 // Refused now rather than after hours: folders that are missing, and a --save that holds another
 // run's checkpoints.
 void require_places_to_write(const train::TrainOptions& run) {
@@ -150,36 +97,16 @@ void require_places_to_write(const train::TrainOptions& run) {
                          options.save->string())});
 }
 
-// The order of samples depends on a run's length through its epochs: a run that continues one of
-// another length says so where that changes the order.
-void warn_of_another_order(const train::TrainOptions& saved, const train::TrainOptions& now,
-                           const RunData& data, const model::RunPlan& plan) {
-  if (data.tokens_per_epoch == 0) return;
-  const auto epochs = [&](const train::TrainOptions& options) {
-    return data::plan_epochs(data.tokens_per_epoch, plan.shape.length,
-                             train::run_course(options, plan.topology).samples);
-  };
-  const data::EpochPlan before = epochs(saved);
-  const data::EpochPlan after = epochs(now);
-  if (before == after) return;
-  const auto samples = [&](const train::TrainOptions& options) {
-    return train::run_course(options, plan.topology).samples;
-  };
-  warn(format(
-      "a run of {} samples reads the data {} times, the run so far was planned for {} samples "
-      "and {} times: from here on the samples come in another order, and some come again",
-      samples(now), after.epochs, samples(saved), before.epochs));
-}
-
 // Continues from --load when there is a checkpoint; fresh weights otherwise.
 void start(const train::TrainOptions& options, std::optional<checkpoint::CheckpointReader>& reader,
-           const RunData& data, engine::Session& session, train::Trainer& trainer,
-           ThreadPool& pool) {
+           const train::RunCourse& course, const train::RunData& data, engine::Session& session,
+           train::Trainer& trainer, ThreadPool& pool) {
   if (!reader) {
     train::initialise_weights(session, static_cast<uint32_t>(options.batch.seed), pool);
     return;
   }
-  warn_of_another_order(train::saved_options(*reader), options, data, session.plan());
+  train::warn_of_another_order(
+      train::run_course(train::saved_options(*reader), session.plan().topology), course, data);
   trainer.resume(train::load_checkpoint(session, *reader));
   say(format("continuing from {}: iteration {}, {} samples consumed", reader->folder().string(),
              trainer.position().iteration, trainer.position().consumed_samples));
@@ -208,6 +135,48 @@ void say_result(const train::RunResult& result, const train::TrainOptions& optio
   }
 }
 
+// The report of the data that a plan names; none where it names none, since a plan needs none.
+// Nothing is written: orders of samples are made in memory.
+std::optional<data::DataReport> dry_report(train::TrainOptions options, const model::RunPlan& plan,
+                                           const train::RunCourse& course,
+                                           const text::Tokenizer* tokenizer) {
+  if (!options.data.named()) return std::nullopt;
+  options.data.data_cache_path.reset();
+  ThreadPool pool(threads_of(options.engine));
+  return train::open_run_data(options, course, plan.shape.vocabulary, tokenizer, pool).report;
+}
+
+int dry_run(const TrainCommandOptions& command, const config::OptionSet& set,
+            const model::RunPlan& plan, const train::RunCourse& course,
+            const text::Tokenizer* tokenizer) {
+  if (command.json) {
+    const auto report = dry_report(command.run, plan, course, tokenizer);
+    say(plan_json(plan, set.views(), report ? &*report : nullptr));
+    return 0;
+  }
+  say_plan(plan, course.batch);
+  say_whole_plan(plan);
+  if (const auto report = dry_report(command.run, plan, course, tokenizer)) say(report->text());
+  return 0;
+}
+
+// A test at the end of the whole run, where there are data for it.
+void test(const train::TrainOptions& options, const train::RunData& data, engine::Session& session,
+          int64_t iteration) {
+  if (data.test == nullptr) return;
+  const double loss = train::evaluate_loss(session, data.test, 0, data.requested.test,
+                                           train::feed_options(options.data));
+  say(train::validation_line(iteration, loss, " on test set"));
+}
+
+// What the loss curve is headed with.
+std::string data_name(const config::DataOptions& options) {
+  if (options.mock_data) return "mock data";
+  if (options.data_args_path) return options.data_args_path->filename().string();
+  const auto& items = options.data_path.empty() ? options.train_data_path : options.data_path;
+  return items.size() == 1 ? Path(items[0]).filename().string() : "several datasets";
+}
+
 int run(const TrainCommandOptions& command, const config::OptionSet& set) {
   const train::TrainOptions& options = command.run;
   const parallel::Topology topology = train::topology(options.parallel, options.engine.ranks);
@@ -224,15 +193,9 @@ int run(const TrainCommandOptions& command, const config::OptionSet& set) {
                                          .optimizer = train::optimizer_rules(options.optimizer),
                                          .profile = {.threads = threads_of(options.engine)},
                                          .evaluate = validates});
-  if (command.json) {
-    say(plan_json(plan, set.views()));
-    return 0;
-  }
+  const text::Tokenizer* const words = tokenizer ? &*tokenizer : nullptr;
+  if (command.dry_run) return dry_run(command, set, plan, course, words);
   say_plan(plan, course.batch);
-  if (command.dry_run) {
-    say_whole_plan(plan);
-    return 0;
-  }
 
   require_places_to_write(options);
   std::optional<checkpoint::CheckpointReader> reader;
@@ -242,13 +205,20 @@ int run(const TrainCommandOptions& command, const config::OptionSet& set) {
     train::require_continuable(*reader, options);
   }
   LocalRank rank(options.engine);
-  RunData data = open_data(options, plan, course, tokenizer, rank.cpu.pool());
+  const train::RunData data =
+      train::open_run_data(options, course, vocabulary, words, rank.cpu.pool());
+  say(data.report.text());
+  double unigram_entropy = 0;
+  if (data.validation) {
+    unigram_entropy =
+        data::unigram_entropy(*data.validation, 0, data.requested.valid, rank.cpu.pool());
+  }
   engine::Session session(std::move(plan), rank.backend(), rank.tensor_group);
-  train::Trainer trainer(session, *data.train, course.batch,
-                         train::learning_rate(options.optimizer, course),
-                         static_cast<uint32_t>(options.batch.seed));
+  train::Trainer trainer(
+      session, data.train, course.batch, train::learning_rate(options.optimizer, course),
+      static_cast<uint32_t>(options.batch.seed), train::feed_options(options.data));
   if (options.debug.overfit_batch) trainer.overfit();
-  start(options, reader, data, session, trainer, rank.cpu.pool());
+  start(options, reader, course, data, session, trainer, rank.cpu.pool());
 
   const double peak = ops::cpu::measured_fma_rate(rank.cpu.pool(), 0.3);
   say(format("peak: {:.0f} GFLOP/s, the FMA rate of {} threads measured now; MFU counts against it",
@@ -256,10 +226,10 @@ int run(const TrainCommandOptions& command, const config::OptionSet& set) {
   train::Run training = {.options = options,
                          .session = session,
                          .trainer = trainer,
-                         .validation = data.validation ? &*data.validation : nullptr,
+                         .validation = data.validation,
                          .rates = {.train_iterations = course.iterations, .peak_flops = peak},
                          .validation_batch = course.batch.largest(),
-                         .unigram_entropy = data.unigram_entropy};
+                         .unigram_entropy = unigram_entropy};
   if (options.checkpoint.save) {
     training.save = [&, toml = config::save_toml(set.views())] {
       train::save_checkpoint(session, trainer.position(), static_cast<uint32_t>(options.batch.seed),
@@ -269,8 +239,10 @@ int run(const TrainCommandOptions& command, const config::OptionSet& set) {
   train::RunResult result = train::run_loop(training);
   result.curve.title = format("{} parameters, {}",
                               count_text(static_cast<double>(session.plan().table.parameters())),
-                              Path(options.data.data_path.front()).filename().string());
-  say_result(result, options, data.unigram_entropy);
+                              data_name(options.data));
+  if (trainer.position().iteration == course.iterations)
+    test(options, data, session, course.iterations);
+  say_result(result, options, unigram_entropy);
   return 0;
 }
 
@@ -288,8 +260,13 @@ Command train_command() {
        .examples =
            "trireme train --config examples/quickstart.toml --data-path corpus_text_document "
            "--vocab-file vocab.json --merge-file merges.txt --train-iters 500 --save checkpoints\n"
+           "trireme train --config examples/quickstart.toml --data-path 0.7 books_text_document "
+           "0.3 web_text_document --vocab-file vocab.json --merge-file merges.txt --train-iters "
+           "500 --eod-mask-loss\n"
            "trireme train --config examples/quickstart.toml --vocab-size 50257 --train-iters 1 "
-           "--dry-run"},
+           "--dry-run\n"
+           "trireme train --config examples/quickstart.toml --vocab-size 50257 --train-iters 20 "
+           "--eval-iters 0 --mock-data"},
       declare, run);
 }
 

@@ -333,7 +333,8 @@ TEST(Trainer, HasMegatronsDefaults) {
   EXPECT_EQ(trainer.optimizer.weight_decay, 0.01);
   EXPECT_EQ(trainer.optimizer.adam_beta2, 0.999);
   EXPECT_EQ(trainer.optimizer.lr_decay_style, LrDecayStyle::linear);
-  EXPECT_EQ(trainer.data.split, "969, 30, 1");
+  EXPECT_EQ(trainer.data.split_or_default(), "969, 30, 1");
+  EXPECT_EQ(trainer.data.num_workers, 2);
   EXPECT_EQ(trainer.logging.eval_iters, 100);
 }
 
@@ -341,6 +342,18 @@ TEST(Trainer, RefusesOptionsThatDoNotGoTogether) {
   const std::vector<std::pair<Words, std::string>> cases = {
       {{"--max-position-embeddings", "16"}, "max-position-embeddings 16 is below seq-length 32"},
       {{"--global-batch-size", "5"}, "use global-batch-size 4 or 6"},
+      {{"--data-path", "a", "--mock-data"}, "data-path and mock-data are both given"},
+      {{"--data-path", "a", "--data-args-path", "b"},
+       "data-path and data-args-path are both given"},
+      {{"--data-path", "a", "--valid-data-path", "b"},
+       "data-path and valid-data-path are both given"},
+      {{"--train-data-path", "a", "--data-args-path", "b"},
+       "data-args-path and train-data-path are both given"},
+      {{"--valid-data-path", "a"}, "valid-data-path without train-data-path"},
+      {{"--test-data-path", "a"}, "test-data-path without train-data-path"},
+      {{"--train-data-path", "a", "--split", "1"}, "split has no effect with train-data-path"},
+      {{"--mock-data", "--split", "1"}, "split has no effect with mock-data"},
+      {{"--mock-data", "--data-cache-path", "a"}, "data-cache-path has no effect with mock-data"},
       {{"--global-batch-size", "1"}, "use global-batch-size 2"},
       {{"--min-lr", "0.1"}, "min-lr 0.1 is above lr 0.001"},
       {{"--lr-warmup-init", "0.1"}, "lr-warmup-init 0.1 is above lr 0.001"},

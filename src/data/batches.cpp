@@ -32,6 +32,14 @@ void fill_column(std::span<const int32_t> row, const BatchRules& rules, int64_t 
 
 }  // namespace
 
+void BatchRules::require_eod() const {
+  if (eod >= 0 || !(reset_position_ids || reset_attention_mask || eod_mask_loss)) return;
+  fail_usage({.where = "--reset-position-ids, --reset-attention-mask, --eod-mask-loss",
+              .what = "there is no tokenizer with an end-of-document token",
+              .rule = "these options act at end-of-document tokens",
+              .remedy = "leave them out, or give a tokenizer with such a token"});
+}
+
 void BatchFields::resize(int64_t s, int64_t b) {
   positions_per_sequence = s;
   sequences = b;
@@ -49,14 +57,7 @@ Batches::Batches(std::shared_ptr<const SampleSource> source, const BatchRules& r
     : source_(std::move(source)), rules_(rules) {
   TRIREME_ASSERT(source_ != nullptr && rules.vocab_size > 0,
                  "batches have a source and a vocabulary");
-  const bool needs_eod =
-      rules.reset_position_ids || rules.reset_attention_mask || rules.eod_mask_loss;
-  if (needs_eod && rules.eod < 0) {
-    fail_usage({.where = "--reset-position-ids, --reset-attention-mask, --eod-mask-loss",
-                .what = "the tokenizer has no end-of-document token",
-                .rule = "these options act at end-of-document tokens",
-                .remedy = "leave them out, or use a tokenizer with such a token"});
-  }
+  rules.require_eod();
 }
 
 void Batches::fill(int64_t first, int64_t sequences, BatchFields& fields) const {

@@ -14,6 +14,9 @@ struct BatchRules {
   bool reset_position_ids = false;    ///< positions count from 0 again behind each EOD
   bool reset_attention_mask = false;  ///< a token sees only its own document of the sample
   bool eod_mask_loss = false;         ///< a position whose input token is EOD has no loss
+
+  /// Usage error when a rule needs an EOD token and there is none.
+  void require_eod() const;
 };
 
 /// The fields of b sequences of s positions on the host, [s, b]: index = position * b + sequence.

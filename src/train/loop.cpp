@@ -8,6 +8,7 @@
 #include "core/log.h"
 #include "train/exit.h"
 #include "train/inspector.h"
+#include "train/run_data.h"
 #include "train/tensorboard.h"
 
 namespace trireme::train {
@@ -74,7 +75,8 @@ class Reporter {
 
 double validate(const Run& run, int64_t done_validations) {
   const int64_t samples = run.options.logging.eval_iters * run.validation_batch;
-  return evaluate_loss(run.session, *run.validation, done_validations * samples, samples);
+  return evaluate_loss(run.session, run.validation, done_validations * samples, samples,
+                       feed_options(run.options.data));
 }
 
 void save(const Run& run, Reporter& reporter, int64_t iteration, bool last) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -16,7 +17,7 @@ struct Run {
   const TrainOptions& options;
   engine::Session& session;
   Trainer& trainer;
-  const data::Batches* validation = nullptr;  ///< null: no validation
+  std::shared_ptr<const data::Batches> validation;  ///< null: no validation
   RunRates rates;
   int64_t validation_batch = 0;     ///< sequences of one of the --eval-iters batches
   double unigram_entropy = 0;       ///< of the held-out part, nats per token; 0: unknown

@@ -98,9 +98,10 @@ std::string log_line(const IntervalReport& report, const RunRates& rates,
       report.loss, report.gradient_norm, report.skipped_iterations, report.nan_iterations);
 }
 
-std::string validation_line(int64_t iteration, double loss) {
-  return format(" validation loss at iteration {} | lm loss value: {:.6E} | lm loss PPL: {:.6E} |",
-                iteration, loss, std::exp(std::min(20.0, loss)));
+std::string validation_line(int64_t iteration, double loss, std::string_view where) {
+  return format(
+      " validation loss at iteration {}{} | lm loss value: {:.6E} | lm loss PPL: {:.6E} |",
+      iteration, where, loss, std::exp(std::min(20.0, loss)));
 }
 
 MetricsFile::MetricsFile(const Path& path, int64_t resumed_iteration) : path_(path) {

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/file.h"
@@ -45,8 +46,9 @@ class Interval {
 /// Megatron-LM's line, fields in its order, plus tokens per second and MFU.
 [[nodiscard]] std::string log_line(const IntervalReport& report, const RunRates& rates,
                                    std::chrono::system_clock::time_point now);
-/// Megatron-LM's validation line.
-[[nodiscard]] std::string validation_line(int64_t iteration, double loss);
+/// Megatron-LM's validation line. where: as in " on test set"; empty for the validation part.
+[[nodiscard]] std::string validation_line(int64_t iteration, double loss,
+                                          std::string_view where = "");
 
 /// metrics.jsonl: a header line with format name and version, then one JSON object per step and per
 /// validation; docs/formats.md. A new run starts the file anew; a resumed run keeps the lines up to

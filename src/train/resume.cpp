@@ -29,6 +29,12 @@ Differences pick(Differences all, const std::array<const char*, N>& names, bool 
   return all;
 }
 
+// A split that is not given is the default one.
+config::DataOptions with_split(config::DataOptions data) {
+  data.split = data.split_or_default();
+  return data;
+}
+
 }  // namespace
 
 TrainOptions saved_options(const checkpoint::CheckpointReader& reader) {
@@ -55,10 +61,13 @@ void require_continuable(const checkpoint::CheckpointReader& reader, const Train
   refuse(pick(config::differences(saved.batch, options.batch), std::array{"seed"}, true),
          "the checkpoint is of another run: ",
          "the position in the data and all random numbers follow from the seed");
-  refuse(pick(config::differences(saved.data, options.data), std::array{"split"}, true),
+  const Differences data = config::differences(with_split(saved.data), with_split(options.data));
+  refuse(pick(data, std::array{"split", "mock-data"}, true),
          "the checkpoint is of another run: ", "the position in the data belongs to its split");
-  const Differences elsewhere =
-      pick(config::differences(saved.data, options.data), std::array{"data-path"}, true);
+  const Differences elsewhere = pick(data,
+                                     std::array{"data-path", "train-data-path", "valid-data-path",
+                                                "test-data-path", "data-args-path"},
+                                     true);
   if (!elsewhere.empty()) {
     warn(format("{}: continuing on data of another name: {}", reader.folder().string(),
                 text_of(elsewhere)));

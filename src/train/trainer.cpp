@@ -13,63 +13,70 @@ namespace trireme::train {
 using program::BatchField;
 using program::StepScalar;
 
-Trainer::Trainer(engine::Session& session, const data::Batches& batches, BatchCourse course,
-                 const LearningRate& rate, uint32_t seed)
-    : session_(session), batches_(batches), course_(std::move(course)), rate_(rate) {
-  const model::RunPlan& plan = session.plan();
-  fields_.resize(plan.shape.length, plan.batch.sequences);
+Trainer::Trainer(engine::Session& session, std::shared_ptr<const data::Batches> batches,
+                 const BatchCourse& course, const LearningRate& rate, uint32_t seed,
+                 const data::FeedOptions& reading)
+    : session_(session),
+      feed_(
+          std::move(batches),
+          {.micro_batch = session.plan().batch.sequences,
+           .ranks = session.plan().topology.data(),
+           .rank = session.plan().at.data},
+          [course](int64_t consumed) { return course.at(consumed); }, reading),
+      rate_(rate) {
   session_.set_scalar(StepScalar::seed, static_cast<int32_t>(seed));
 }
 
 StepReport Trainer::step() {
   const auto start = std::chrono::steady_clock::now();
   const model::RunPlan& plan = session_.plan();
-  const int64_t batch = course_.at(position_.consumed_samples);
-  const int64_t first = overfit_ ? 0 : position_.consumed_samples;
-  const int64_t counted = batches_.counted_tokens(first, batch);
-  if (counted == 0) {
-    fail({.where = format("global batch at sample {}", first),
+  feed_.seek(overfit_ ? 0 : position_.consumed_samples);
+  const data::GlobalBatch batch = feed_.begin();
+  if (batch.counted_tokens == 0) {
+    fail({.where = format("global batch at sample {}", batch.first),
           .what = "no token counts: the loss mask is zero everywhere",
           .rule = "the loss is a mean over counted tokens",
           .remedy = "use a larger --global-batch-size, or data with longer documents"});
   }
   const double rate = rate_.at(position_.scheduler_samples);
 
-  write_step_scalars(rate, counted);
-  run_schedule(first, batch);
+  write_step_scalars(rate, batch.counted_tokens);
+  run_schedule(batch);
 
   const double loss_total = session_.scalar<double>(StepScalar::loss_total);
   const double norm = session_.scalar<double>(StepScalar::gradient_norm);
   const bool skipped = !std::isfinite(norm);
   position_.iteration += 1;
-  position_.consumed_samples += batch;
+  position_.consumed_samples += batch.samples;
   if (!skipped) {
     position_.adam_step += 1;
-    position_.scheduler_samples += batch;
+    position_.scheduler_samples += batch.samples;
   }
   return {
       .iteration = position_.iteration,
       .consumed_samples = position_.consumed_samples,
-      .loss = loss_total / static_cast<double>(counted),
+      .loss = loss_total / static_cast<double>(batch.counted_tokens),
       .gradient_norm = norm,
       .skipped = skipped,
       .learning_rate = rate,
       .seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
-      .global_batch = batch,
-      .tokens = batch * plan.shape.length,
-      .flops = plan.nominal_step_flops(static_cast<int>(batch / plan.global_batch(1)))};
+      .global_batch = batch.samples,
+      .tokens = batch.samples * plan.shape.length,
+      .flops = plan.nominal_step_flops(static_cast<int>(batch.microbatches))};
 }
 
 std::string Trainer::find_non_finite() {
-  const int64_t first = last_first_;
-  const int64_t batch = last_batch_;
-  write_step_scalars(rate_.at(position_.scheduler_samples), batches_.counted_tokens(first, batch));
+  feed_.seek(last_first_);
+  const data::GlobalBatch batch = feed_.begin();
+  write_step_scalars(rate_.at(position_.scheduler_samples), batch.counted_tokens);
   NonFiniteFinder finder(session_);
-  run_schedule(first, batch);
+  run_schedule(batch);
   if (!finder.found())
     return "running the batch again gave finite numbers only: a fault of the machine";
   const int64_t b = session_.plan().batch.sequences;
-  const int64_t sample = first + finder.action().microbatch.value * b;
+  const int64_t sample = batch.first +
+                         finder.action().microbatch.value * b * session_.plan().topology.data() +
+                         session_.plan().at.data * b;
   return format("{}; samples {} to {}", finder.text(), sample, sample + b - 1);
 }
 
@@ -81,17 +88,15 @@ void Trainer::write_step_scalars(double learning_rate, int64_t counted_tokens) {
   session_.set_scalar(StepScalar::loss_total, 0.0);
 }
 
-void Trainer::run_schedule(int64_t first_sample, int64_t batch) {
-  const model::RunPlan& plan = session_.plan();
-  const int64_t b = plan.batch.sequences;
-  const auto microbatches = static_cast<int>(batch / plan.global_batch(1));
-  last_first_ = first_sample;
-  last_batch_ = batch;
+void Trainer::run_schedule(const data::GlobalBatch& batch) {
+  last_first_ = batch.first;
+  const auto microbatches = static_cast<int>(batch.microbatches);
   session_.start_batch(microbatches);
-  for (const schedule::Action& action : plan.batch_plan(microbatches).schedule.actions) {
-    if (action.kind == schedule::ActionKind::forward) {
-      batches_.fill(first_sample + action.microbatch.value * b, b, fields_);
-      write_fields(session_, action.microbatch, fields_);
+  int written = 0;
+  for (const schedule::Action& action : session_.plan().batch_plan(microbatches).schedule.actions) {
+    // The first forward of a microbatch, whichever chunk's; they come in ascending order.
+    if (action.kind == schedule::ActionKind::forward && action.microbatch.value == written) {
+      write_fields(session_, action.microbatch, feed_.microbatch(written++));
     }
     session_.run(action);
   }
@@ -105,20 +110,22 @@ void write_fields(engine::Session& session, MicrobatchId microbatch,
   session.write_field<int32_t>(BatchField::positions, microbatch, fields.positions);
   session.write_field<int32_t>(BatchField::segment_starts, microbatch, fields.segment_starts);
   session.write_field<int64_t>(BatchField::samples, microbatch, fields.sample_positions);
-  session.synchronize();  // the fields are filled again for the next microbatch
+  session.synchronize();  // the fields are used again for another microbatch
 }
 
-double evaluate_loss(engine::Session& session, const data::Batches& batches, int64_t first,
-                     int64_t samples) {
+double evaluate_loss(engine::Session& session, std::shared_ptr<const data::Batches> batches,
+                     int64_t first, int64_t samples, const data::FeedOptions& reading) {
   const int64_t b = session.plan().batch.sequences;
-  data::BatchFields fields;
-  fields.resize(session.plan().shape.length, b);
+  const int64_t end = first + samples;
+  data::BatchFeed feed(
+      std::move(batches), {.micro_batch = b}, [=](int64_t at) { return at < end ? b : 0; },
+      reading);
+  feed.seek(first);
   session.set_scalar(StepScalar::loss_total, 0.0);
   int64_t counted = 0;
-  for (int64_t at = first; at < first + samples; at += b) {
-    batches.fill(at, b, fields);
-    counted += batches.counted_tokens(at, b);
-    write_fields(session, MicrobatchId{0}, fields);
+  for (int64_t at = first; at < end; at += b) {
+    counted += feed.begin().counted_tokens;
+    write_fields(session, MicrobatchId{0}, feed.microbatch(0));
     session.evaluate();
   }
   return session.scalar<double>(StepScalar::loss_total) / static_cast<double>(counted);

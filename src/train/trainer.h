@@ -1,8 +1,9 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 
-#include "data/batches.h"
+#include "data/feed.h"
 #include "engine/session.h"
 #include "train/batch_course.h"
 #include "train/learning_rate.h"
@@ -35,10 +36,11 @@ struct StepReport {
 /// One rank's training: each step runs the schedule and steps the optimizer.
 class Trainer {
  public:
-  /// The session has a training program and a plan for each batch of the course; session and
-  /// batches outlive the trainer. seed keys every dropout mask.
-  Trainer(engine::Session& session, const data::Batches& batches, BatchCourse course,
-          const LearningRate& rate, uint32_t seed);
+  /// The session has a training program and a plan for each batch of the course, and outlives the
+  /// trainer. seed keys every dropout mask. reading: how far the data are read ahead.
+  Trainer(engine::Session& session, std::shared_ptr<const data::Batches> batches,
+          const BatchCourse& course, const LearningRate& rate, uint32_t seed,
+          const data::FeedOptions& reading = {});
 
   [[nodiscard]] const Position& position() const { return position_; }
   /// Every step takes the samples of the first batch; positions count on.
@@ -58,17 +60,14 @@ class Trainer {
 
  private:
   void write_step_scalars(double learning_rate, int64_t counted_tokens);
-  void run_schedule(int64_t first_sample, int64_t batch);
+  void run_schedule(const data::GlobalBatch& batch);
 
   engine::Session& session_;
-  const data::Batches& batches_;
-  BatchCourse course_;
+  data::BatchFeed feed_;
   LearningRate rate_;
   Position position_;
-  int64_t last_first_ = 0;  // samples of the last batch
-  int64_t last_batch_ = 0;
+  int64_t last_first_ = 0;  // sample with which the last batch began
   bool overfit_ = false;
-  data::BatchFields fields_;
 };
 
 /// Copies a microbatch's fields to the device.
@@ -78,7 +77,8 @@ void write_fields(engine::Session& session, MicrobatchId microbatch,
 /// Mean loss in nats per counted token over `samples` samples from position `first` of some
 /// held-out data (rounded up to whole microbatches where the data allows), by the session's
 /// evaluation program.
-[[nodiscard]] double evaluate_loss(engine::Session& session, const data::Batches& batches,
-                                   int64_t first, int64_t samples);
+[[nodiscard]] double evaluate_loss(engine::Session& session,
+                                   std::shared_ptr<const data::Batches> batches, int64_t first,
+                                   int64_t samples, const data::FeedOptions& reading = {});
 
 }  // namespace trireme::train
