@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -47,15 +48,19 @@ struct RunOptions {
   int threads = 1;
   int64_t micro_batch = 2;
   int microbatches = 2;
+  int readers = 0;
+  double dropout = 0.1;
   bool grows = false;  ///< from one microbatch to all, by one every 4 samples
 };
 
 // A run with everything it needs, from fresh weights.
 struct TestRun {
-  explicit TestRun(const RunOptions& options)
+  explicit TestRun(
+      const RunOptions& options,
+      std::shared_ptr<const data::SampleSource> source = std::make_shared<RuleSamples>(),
+      const data::BatchRules& rules = {.vocab_size = kWords})
       : cpu(options.threads),
-        batches(std::make_shared<const data::Batches>(std::make_shared<RuleSamples>(),
-                                                      data::BatchRules{.vocab_size = kWords})),
+        batches(std::make_shared<const data::Batches>(std::move(source), rules)),
         session(
             model::plan_run(
                 {.shape = {.layers = 2,
@@ -64,7 +69,9 @@ struct TestRun {
                            .ffn = 160,
                            .length = kLength,
                            .positions = kLength,
-                           .vocabulary = kWords},
+                           .vocabulary = kWords,
+                           .hidden_dropout = options.dropout,
+                           .attention_dropout = options.dropout},
                  .batch = {.sequences = options.micro_batch, .microbatches = options.microbatches},
                  .smaller_batches = options.grows ? std::vector{1, 2} : std::vector<int>{},
                  .profile = {.threads = options.threads},
@@ -79,7 +86,7 @@ struct TestRun {
                  .least = 1e-4,
                  .warmup_samples = 8,
                  .decay_samples = 400},
-                kSeed) {
+                kSeed, {.threads = options.readers}) {
     train::initialise_weights(session, kSeed, cpu.pool());
   }
 
@@ -144,6 +151,71 @@ TEST(Training, HasTheSameLossesForAnyMicrobatchUpToTheOrderOfSums) {
     const auto others = cut.steps(3);
     for (size_t i = 0; i < losses.size(); ++i)
       EXPECT_NEAR(others[i] / losses[i], 1, 1e-6) << microbatches;
+  }
+}
+
+// Two documents of 10 and 14 tokens, EOD included, packed into one sample; or each in a sample of
+// its own, with EODs behind it, which have no loss.
+constexpr int32_t kEod = 60;
+class PackedSamples final : public data::SampleSource {
+ public:
+  explicit PackedSamples(bool packed) : packed_(packed) {}
+  [[nodiscard]] int64_t samples() const override { return packed_ ? 1 : 2; }
+  [[nodiscard]] int64_t sequence_length() const override { return kLength; }
+  void read(int64_t k, std::span<int32_t> tokens) const override {
+    std::fill(tokens.begin(), tokens.end(), kEod);
+    if (packed_ || k == 0) write(10, 3, tokens);
+    if (packed_) write(14, 8, tokens.subspan(10));
+    if (k == 1) write(14, 8, tokens);
+  }
+  [[nodiscard]] std::string origin(int64_t, int64_t) const override { return "here"; }
+
+ private:
+  static void write(int length, int word, std::span<int32_t> tokens) {
+    for (int i = 0; i + 1 < length; ++i) {
+      tokens[static_cast<size_t>(i)] = word;
+      word = (word * 7 + 3) % kEod;
+    }
+  }
+  bool packed_;
+};
+
+// Loss, loss by the evaluation program, and gradient norm of the first step.
+std::array<double, 3> first_step(bool packed, bool reset, const RunOptions& options) {
+  TestRun run(options, std::make_shared<PackedSamples>(packed),
+              {.vocab_size = kWords,
+               .eod = kEod,
+               .reset_position_ids = reset,
+               .reset_attention_mask = reset,
+               .eod_mask_loss = true});
+  const double evaluated =
+      train::evaluate_loss(run.session, run.batches, 0, run.batches->samples());
+  const train::StepReport report = run.trainer.step();
+  return {report.loss, evaluated, report.gradient_norm};
+}
+
+TEST(PackedDocuments, HaveTheLossAndGradientOfTheDocumentsAlone) {
+  const auto alone = first_step(false, false, {.micro_batch = 1, .microbatches = 2, .dropout = 0});
+  const auto packed = first_step(true, true, {.micro_batch = 1, .microbatches = 1, .dropout = 0});
+  for (size_t i = 0; i < alone.size(); ++i) EXPECT_NEAR(packed[i] / alone[i], 1, 2e-6) << i;
+  EXPECT_EQ(packed[0], packed[1]);
+  // Without resets the second document sees the first one.
+  const auto mixed = first_step(true, false, {.micro_batch = 1, .microbatches = 1, .dropout = 0});
+  for (size_t i = 0; i < alone.size(); ++i) EXPECT_GT(std::abs(mixed[i] / alone[i] - 1), 1e-5) << i;
+}
+
+TEST(Training, HasTheSameBitsHoweverFarTheDataAreReadAhead) {
+  for (const bool masked : {false, true}) {
+    const data::BatchRules rules = {.vocab_size = kWords, .eod = 5, .eod_mask_loss = masked};
+    TestRun inside({.micro_batch = 1, .microbatches = 4}, std::make_shared<RuleSamples>(), rules);
+    const auto losses = inside.steps(6);
+    const auto state = inside.state();
+    for (const int readers : {1, 3}) {
+      TestRun ahead({.micro_batch = 1, .microbatches = 4, .readers = readers},
+                    std::make_shared<RuleSamples>(), rules);
+      EXPECT_EQ(ahead.steps(6), losses);
+      EXPECT_EQ(ahead.state(), state);
+    }
   }
 }
 
