@@ -254,7 +254,7 @@ TEST_F(RunTest, ReportsABlendByDatasetAndReadsItTheSameFromAFileAndACache) {
       run(with_data(train(more + "a.jsonl"), "--split 90,10 --num-workers 0 --data-path " + items));
   ASSERT_EQ(line.status, 0) << line.text;
   for (const char* part : {"data: train, 2 datasets", "0.7500", "data: validation, 2 datasets",
-                           "is named twice", "left out", "from the first sample:"}) {
+                           "is named twice", "left out", "data: from sample 0:"}) {
     EXPECT_TRUE(contains(line.text, part)) << part << "\n" << line.text;
   }
   write_file(folder_ / "items.txt", "3 corpus_text_document\n1 corpus_text_document\n");

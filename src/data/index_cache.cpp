@@ -19,7 +19,8 @@
 namespace trireme::data {
 namespace {
 
-constexpr std::chrono::milliseconds kPause{20};  // between two tries of a lock
+constexpr std::chrono::milliseconds kPause{20};    // between two tries of a lock
+constexpr std::chrono::milliseconds kQuiet{1000};  // a wait that needs no word
 
 std::string this_process() {
   std::array<char, 256> host = {};
@@ -123,17 +124,18 @@ SampleIndex IndexCache::get(const IndexIdentity& identity,
   const Path file = folder_ / identity.file_name();
   if (auto found = find(file, identity, pool, false)) return *std::move(found);
   FileLock lock(Path(file) += ".lock");
-  const auto deadline = std::chrono::steady_clock::now() + patience_;
+  const auto start = std::chrono::steady_clock::now();
   bool told = false;
   while (!lock.try_lock()) {
-    if (std::chrono::steady_clock::now() >= deadline) {
+    const auto waited = std::chrono::steady_clock::now() - start;
+    if (waited >= patience_) {
       fail({.where = file.string(),
             .what = format("{} has been building it for {}", lock.holder(),
                            duration_text(std::chrono::duration<double>(patience_).count())),
             .rule = "one process builds an index, the others wait for it",
             .remedy = "end that process, or run without --data-cache-path"});
     }
-    if (!std::exchange(told, true)) {
+    if (waited > kQuiet && !std::exchange(told, true)) {
       say(format("data: waiting for {}, which builds {}", lock.holder(), file.string()));
     }
     std::this_thread::sleep_for(kPause);

@@ -51,7 +51,7 @@ struct PartReport {
 /// What the start of a run says about its data.
 struct DataReport {
   std::vector<PartReport> parts;  ///< the requested ones
-  std::string excerpt = {};       ///< of the first sample, with its mask; excerpt_of()
+  std::string excerpt = {};       ///< of a sample, with its mask; excerpt_of()
 
   /// Lines for parts with one dataset, a table for those with several.
   [[nodiscard]] std::string text() const;
@@ -62,11 +62,11 @@ struct DataReport {
                                         const RequestedSamples& requested, int32_t eod,
                                         ThreadPool& pool);
 
-/// A stretch of a sample for the eye, around the first place that a rule changes: each document
-/// begins at a `|` (where positions or attention restart), inputs without loss stand in [[ ]]. Text
-/// with a tokenizer, ids without (null).
-[[nodiscard]] std::string excerpt_of(const Batches& batches, int64_t sample,
-                                     const text::Tokenizer* tokenizer);
+/// A stretch of a sample for the eye: of the first one that a rule changes, around that place, if
+/// there is one among the first 32; else the beginning of the first. Each document begins at a `|`
+/// (where positions or attention restart), inputs without loss stand in [[ ]]. Text with a
+/// tokenizer, ids without (null).
+[[nodiscard]] std::string excerpt_of(const Batches& batches, const text::Tokenizer* tokenizer);
 
 /// Entropy of the single tokens of samples [first, first + count), as labels that count, in nats:
 /// what a model that knows their frequencies and nothing else would lose. The bar for training.

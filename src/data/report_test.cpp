@@ -147,16 +147,17 @@ TEST_F(ReportOfSources, ExcerptShowsWhereDocumentsEndAndTheLossIsLeftOut) {
     const auto dataset = std::make_shared<const IndexedDataset>(folder_ / "e");
     const auto samples = std::make_shared<const IndexedSamples>(
         dataset, SequenceRange{0, 1}, Part::train, SampleOrder{5, 1, 1}, nullptr, pool_);
-    return excerpt_of(Batches(samples, rules), 0, nullptr);
+    return excerpt_of(Batches(samples, rules), nullptr);
   };
-  EXPECT_EQ(excerpt({.vocab_size = 10, .eod = 9}), "1 2 9 3 4");
-  EXPECT_EQ(excerpt({.vocab_size = 10, .eod = 9, .eod_mask_loss = true}), "1 2 [[9]] 3 4");
+  EXPECT_EQ(excerpt({.vocab_size = 10, .eod = 9}), "from sample 0: 1 2 9 3 4");
+  EXPECT_EQ(excerpt({.vocab_size = 10, .eod = 9, .eod_mask_loss = true}),
+            "from sample 0: 1 2 [[9]] 3 4");
   EXPECT_EQ(excerpt({.vocab_size = 10,
                      .eod = 9,
                      .reset_position_ids = true,
                      .reset_attention_mask = true,
                      .eod_mask_loss = true}),
-            "1 2 [[9]] | 3 4");
+            "from sample 0: 1 2 [[9]] | 3 4");
 }
 
 TEST_F(ReportTest, UnigramEntropyIsThatOfTheLabelsThatCount) {

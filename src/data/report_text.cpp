@@ -13,6 +13,7 @@ namespace {
 using Align = TextTable::Align;
 
 constexpr int64_t kExcerptTokens = 40;
+constexpr int64_t kExcerptSamples = 32;  // looked at for something to show
 
 std::string count(int64_t n) {
   return n < 10000 ? format("{}", n) : count_text(static_cast<double>(n));
@@ -79,6 +80,16 @@ bool restarts(const BatchFields& fields, int64_t position) {
   return position > 0 && (fields.positions[at] == 0 || fields.segment_starts[at] == position);
 }
 
+/// The first place that a rule changes; s where there is none.
+int64_t first_change(const BatchFields& fields) {
+  int64_t position = 0;
+  while (position < fields.positions_per_sequence &&
+         fields.loss_mask[static_cast<size_t>(position)] != 0.0F && !restarts(fields, position)) {
+    ++position;
+  }
+  return position;
+}
+
 }  // namespace
 
 std::string DataReport::text() const {
@@ -96,20 +107,26 @@ std::string DataReport::text() const {
       add(table_of(part));
     }
   }
-  if (!excerpt.empty()) add("data: from the first sample: " + excerpt);
+  if (!excerpt.empty()) add("data: " + excerpt);
   return text;
 }
 
-std::string excerpt_of(const Batches& batches, int64_t sample, const text::Tokenizer* tokenizer) {
+std::string excerpt_of(const Batches& batches, const text::Tokenizer* tokenizer) {
   BatchFields fields;
-  batches.fill(sample, 1, fields);
-  const int64_t s = fields.positions_per_sequence;
-  int64_t interesting = 0;
-  while (interesting < s && fields.loss_mask[static_cast<size_t>(interesting)] != 0.0F &&
-         !restarts(fields, interesting)) {
-    ++interesting;
+  const int64_t s = batches.sequence_length();
+  const int64_t looked_at = std::min(batches.samples(), kExcerptSamples);
+  int64_t sample = 0;
+  int64_t interesting = s;
+  for (int64_t k = 0; k < looked_at && interesting == s; ++k) {
+    sample = k;
+    batches.fill(k, 1, fields);
+    interesting = first_change(fields);
   }
-  if (interesting == s) interesting = 0;
+  if (interesting == s) {
+    sample = 0;
+    interesting = 0;
+    batches.fill(sample, 1, fields);
+  }
   const int64_t begin = std::clamp(interesting - kExcerptTokens / 2, int64_t{0},
                                    std::max<int64_t>(0, s - kExcerptTokens));
   const int64_t end = std::min(s, begin + kExcerptTokens);
@@ -134,7 +151,7 @@ std::string excerpt_of(const Batches& batches, int64_t sample, const text::Token
     }
   }
   flush();
-  std::string text = begin > 0 ? "... " : "";
+  std::string text = format("from sample {}: {}", sample, begin > 0 ? "... " : "");
   text += format("{}", fmt::join(pieces, tokenizer != nullptr ? "" : " "));
   if (end < s) text += " ...";
   return text;

@@ -76,7 +76,7 @@ RunData open_run_data(const TrainOptions& options, const RunCourse& course, int6
   run.validation = batches(Part::validation);
   run.test = batches(Part::test);
   run.report = data::report_sources(run.sources, run.requested, rules.eod, pool);
-  run.report.excerpt = data::excerpt_of(*run.train, 0, tokenizer);
+  run.report.excerpt = data::excerpt_of(*run.train, tokenizer);
   return run;
 }
 
