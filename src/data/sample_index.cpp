@@ -159,9 +159,10 @@ EpochPlan plan_epochs(int64_t tokens_per_epoch, int64_t sequence_length,
 }
 
 std::optional<std::string> trouble_of(const IndexPlan& plan) {
-  const int64_t range = plan.range.size();
+  // Each number before what is computed from it: a file may say anything.
   int64_t product = 0;
-  if (plan.range.begin < 0 || range <= 0 || plan.range.end > kMostSequences) {
+  if (plan.range.begin < 0 || plan.range.end <= plan.range.begin ||
+      plan.range.end > kMostSequences) {
     return format("sequences {} to {}; a dataset has at most {}", plan.range.begin, plan.range.end,
                   kMostSequences);
   }
@@ -173,6 +174,7 @@ std::optional<std::string> trouble_of(const IndexPlan& plan) {
     return format("{} epochs of {} tokens exceed 63 bits", plan.epochs.epochs,
                   plan.tokens_per_epoch);
   }
+  const int64_t range = plan.range.size();
   if (__builtin_mul_overflow(plan.epochs.epochs, range, &product) || product > kMostPositions) {
     return format("{} epochs of {} sequences; a run visits at most {}", plan.epochs.epochs, range,
                   kMostPositions);

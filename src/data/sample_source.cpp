@@ -77,17 +77,12 @@ void IndexedSamples::read(int64_t k, std::span<int32_t> tokens) const {
 }
 
 std::string IndexedSamples::origin(int64_t k, int64_t offset) const {
-  auto [position, start] = index_.point(index_.row(k));
-  const auto length = [&] {
-    return dataset_->length(index_.sequences()[static_cast<size_t>(position)]);
-  };
-  offset += start;
-  while (offset >= length()) {
-    offset -= length();
-    ++position;
-  }
+  const SamplePoint start = index_.point(index_.row(k));
+  const int32_t* sequence = index_.sequences().data() + start.position;
+  offset += start.offset;
+  while (offset >= dataset_->length(*sequence)) offset -= dataset_->length(*sequence++);
   return format("{}: token {} of sequence {}", tokens_path(dataset_->prefix()).string(), offset,
-                index_.sequences()[static_cast<size_t>(position)]);
+                *sequence);
 }
 
 BlendedSamples::BlendedSamples(std::vector<std::shared_ptr<const IndexedSamples>> datasets,
