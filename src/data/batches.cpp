@@ -76,7 +76,7 @@ void Batches::fill(int64_t first, int64_t sequences, BatchFields& fields) const 
 int64_t Batches::counted_tokens(int64_t first, int64_t count) const {
   require(first, count);
   const int64_t s = sequence_length();
-  if (!rules_.eod_mask_loss) return count * s;
+  if (!rules_.eod_mask_loss || count == 0) return count * s;
   std::vector<int32_t> row(static_cast<size_t>(s) + 1);
   int64_t masked = 0;
   for (int64_t k = first; k < first + count; ++k) {

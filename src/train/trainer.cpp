@@ -13,6 +13,18 @@ namespace trireme::train {
 using program::BatchField;
 using program::StepScalar;
 
+namespace {
+
+void require_counted(int64_t counted_tokens, int64_t first_sample) {
+  if (counted_tokens > 0) return;
+  fail({.where = format("batch at sample {}", first_sample),
+        .what = "no token counts: the loss mask is zero everywhere",
+        .rule = "the loss is a mean over counted tokens",
+        .remedy = "use a larger --global-batch-size, or data with longer documents"});
+}
+
+}  // namespace
+
 Trainer::Trainer(engine::Session& session, std::shared_ptr<const data::Batches> batches,
                  const BatchCourse& course, const LearningRate& rate, uint32_t seed,
                  const data::FeedOptions& reading)
@@ -32,12 +44,7 @@ StepReport Trainer::step() {
   const model::RunPlan& plan = session_.plan();
   feed_.seek(overfit_ ? 0 : position_.consumed_samples);
   const data::GlobalBatch batch = feed_.begin();
-  if (batch.counted_tokens == 0) {
-    fail({.where = format("global batch at sample {}", batch.first),
-          .what = "no token counts: the loss mask is zero everywhere",
-          .rule = "the loss is a mean over counted tokens",
-          .remedy = "use a larger --global-batch-size, or data with longer documents"});
-  }
+  require_counted(batch.counted_tokens, batch.first);
   const double rate = rate_.at(position_.scheduler_samples);
 
   write_step_scalars(rate, batch.counted_tokens);
@@ -128,6 +135,7 @@ double evaluate_loss(engine::Session& session, std::shared_ptr<const data::Batch
     write_fields(session, MicrobatchId{0}, feed.microbatch(0));
     session.evaluate();
   }
+  require_counted(counted, first);
   return session.scalar<double>(StepScalar::loss_total) / static_cast<double>(counted);
 }
 
