@@ -268,6 +268,27 @@ TEST_F(RunTest, ReportsABlendByDatasetAndReadsItTheSameFromAFileAndACache) {
   EXPECT_FALSE(std::filesystem::is_empty(folder_ / "cache"));
 }
 
+TEST_F(RunTest, ProcessesThatStartTogetherShareOneIndex) {
+  std::string line = format("cd '{}'", folder_.string());
+  for (int process = 0; process < 4; ++process) {
+    line +=
+        format("\n'{}' {} --data-cache-path shared >out.{} 2>&1 &", TRIREME_PROGRAM,
+               train(format("--train-iters 4 --metrics-file shared.{}.jsonl", process)), process);
+  }
+  ASSERT_EQ(shell(line + "\nwait").status, 0);
+  ASSERT_EQ(run(train("--train-iters 4 --metrics-file own.jsonl")).status, 0);
+  for (int process = 0; process < 4; ++process) {
+    EXPECT_EQ(losses(folder_ / format("shared.{}.jsonl", process)), losses(folder_ / "own.jsonl"))
+        << read_file(folder_ / format("out.{}", process));
+  }
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_ / "shared")) {
+    EXPECT_EQ(entry.path().extension(), ".trireme-index") << entry.path();
+    ++files;
+  }
+  EXPECT_EQ(files, 2);  // training and validation
+}
+
 TEST_F(RunTest, ReadsEachPartFromItsOwnPathAndEndsWithATest) {
   const Outcome outcome = run(with_data(train("--train-iters 4"),
                                         "--train-data-path corpus_text_document --valid-data-path "

@@ -121,6 +121,11 @@ std::vector<std::string> read_data_args(const Path& file) {
   std::istringstream text(read_file(file));
   std::vector<std::string> items;
   for (std::string item; text >> item;) items.push_back(std::move(item));
+  if (items.empty()) {
+    fail({.where = file.string(),
+          .what = "names no dataset",
+          .remedy = "write prefixes into it, or weights and prefixes in turn"});
+  }
   return items;
 }
 

@@ -25,7 +25,7 @@ struct Blend {
 /// the place of a prefix where a weight or prefix seems to be missing; more than 32,766 datasets.
 [[nodiscard]] Blend parse_blend(std::span<const std::string> items, std::string_view option);
 
-/// The items of a --data-args-path file: its words.
+/// The items of a --data-args-path file: its words. Throws when it has none.
 [[nodiscard]] std::vector<std::string> read_data_args(const Path& file);
 
 /// Weights over their sum, to the bit as NumPy divides them (its sum goes in eight lanes).

@@ -180,6 +180,9 @@ TEST_F(DataArgsFile, IsWordsBetweenWhiteSpace) {
   EXPECT_EQ(read_data_args(folder_ / "args"), (std::vector<std::string>{"0.3", "a", "0.7", "b"}));
   EXPECT_TRUE(contains(error_of([&] { static_cast<void>(read_data_args(folder_ / "none")); }),
                        "none: cannot open"));
+  write_quickly(folder_ / "empty", " \n");
+  EXPECT_TRUE(contains(error_of([&] { static_cast<void>(read_data_args(folder_ / "empty")); }),
+                       "empty: names no dataset"));
 }
 
 }  // namespace

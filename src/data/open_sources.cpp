@@ -49,7 +49,7 @@ PartPlan plan_part(const SourceOptions& options, Part part) {
                               : format("give {}, or --eval-iters 0",
                                        kPathOptions[static_cast<size_t>(part)])});
   }
-  plan.blend = plan.split ? parse_blend(options.data_path, "--data-path")
+  plan.blend = plan.split ? parse_blend(options.data_path, options.data_path_said)
                           : parse_blend(own, kPathOptions[static_cast<size_t>(part)]);
   if (plan.blend.weighted()) {
     plan.shares = normalised_weights(plan.blend.weights);

@@ -12,8 +12,9 @@ namespace trireme::data {
 /// What is read for one run: where from, which parts, how much. Either data_path with a split, or
 /// part_paths, or mock data.
 struct SourceOptions {
-  std::vector<std::string> data_path = {};  ///< items of --data-path (parse_blend)
-  std::string split = "969, 30, 1";         ///< weights of train, validation, test
+  std::vector<std::string> data_path = {};     ///< items of --data-path (parse_blend)
+  std::string data_path_said = "--data-path";  ///< where they were said, for messages
+  std::string split = "969, 30, 1";            ///< weights of train, validation, test
   /// Items of --train-data-path, --valid-data-path, --test-data-path, whose datasets are read
   /// whole.
   std::array<std::vector<std::string>, 3> part_paths = {};

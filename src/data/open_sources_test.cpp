@@ -172,6 +172,21 @@ TEST_F(OpenSourcesTest, PartsThatAreEmptyOrTooShortAreRefusedByDatasetAndPart) {
                        "the train part has no dataset"));
 }
 
+TEST_F(OpenSourcesTest, ABlendThatAsksADatasetForMoreThanItHasIsRefused) {
+  const std::string a = dataset("a", 10, 20, 0);
+  ThreadPool pool(1);
+  const auto samples = [&](int64_t requested) {
+    return std::make_shared<const IndexedSamples>(std::make_shared<const IndexedDataset>(a),
+                                                  SequenceRange{0, 10}, Part::train,
+                                                  SampleOrder{10, requested, 1}, nullptr, pool);
+  };
+  // 19 samples in an epoch, 39 in two.
+  const auto blend = [] { return BlendIndex::by_weights(std::vector<double>{0.5, 0.5}, 60); };
+  EXPECT_EQ(error_of([&] { BlendedSamples({samples(30), samples(30)}, blend()); }), "");
+  const std::string error = error_of([&] { BlendedSamples({samples(30), samples(5)}, blend()); });
+  EXPECT_TRUE(contains(error, "a: the blend takes 30 samples from it, 19 are made ready")) << error;
+}
+
 TEST_F(OpenSourcesTest, TheLengthOfARunShowsInItsEpochsOnly) {
   const std::string a = dataset("a", 10, 20, 0);  // 200 tokens
   const std::string b = dataset("b", 20, 20, 0);

@@ -13,16 +13,21 @@ using data::Part;
 data::SourceOptions source_options(const config::DataOptions& options, uint32_t seed,
                                    int64_t sequence_length, int64_t vocabulary,
                                    const data::RequestedSamples& requested) {
-  return {.data_path = options.data_args_path ? data::read_data_args(*options.data_args_path)
-                                              : options.data_path,
-          .split = options.split_or_default(),
-          .part_paths = {options.train_data_path, options.valid_data_path, options.test_data_path},
-          .mock_data = options.mock_data,
-          .vocab_size = vocabulary,
-          .seed = seed,
-          .sequence_length = sequence_length,
-          .requested = requested,
-          .cache = options.data_cache_path};
+  data::SourceOptions sources = {
+      .data_path = options.data_path,
+      .split = options.split_or_default(),
+      .part_paths = {options.train_data_path, options.valid_data_path, options.test_data_path},
+      .mock_data = options.mock_data,
+      .vocab_size = vocabulary,
+      .seed = seed,
+      .sequence_length = sequence_length,
+      .requested = requested,
+      .cache = options.data_cache_path};
+  if (options.data_args_path) {
+    sources.data_path = data::read_data_args(*options.data_args_path);
+    sources.data_path_said = options.data_args_path->string();
+  }
+  return sources;
 }
 
 data::BatchRules batch_rules(const config::DataOptions& options, int64_t vocabulary,
