@@ -72,11 +72,11 @@ CorpusReader::CorpusReader(CorpusOptions options) : options_(std::move(options))
   }
   bool sizes_known = true;
   for (const Path& path : files_) {
-    if (is_one_of(lower_extension(path), {".gz", ".zst", ".xz", ".bz2", ".zip"})) {
+    if (is_one_of(lower_extension(path), {".xz", ".bz2", ".zip", ".7z", ".lz4"})) {
       fail({.where = path.string(),
-            .what = "is compressed",
-            .rule = "text and JSONL are read as they are",
-            .remedy = "decompress it first"});
+            .what = "is compressed in a way that is not read",
+            .rule = "text and JSONL are read as they are, from .gz and from .zst",
+            .remedy = "decompress it first, or compress it with gzip or zstd"});
     }
     // Opened once before the work begins, so that a missing file is told now and not in an hour.
     // A pipe is opened but once.
@@ -92,7 +92,7 @@ CorpusReader::~CorpusReader() = default;
 
 bool CorpusReader::is_json(size_t file) const {
   if (options_.format != CorpusFormat::automatic) return options_.format == CorpusFormat::jsonl;
-  return is_one_of(lower_extension(files_[file]), {".jsonl", ".ndjson", ".json"});
+  return is_one_of(lower_extension(name_inside(files_[file])), {".jsonl", ".ndjson", ".json"});
 }
 
 bool CorpusReader::next(CorpusBatch& batch, size_t target_bytes) {
@@ -110,7 +110,7 @@ bool CorpusReader::next(CorpusBatch& batch, size_t target_bytes) {
     batch.buffer.resize(before + kReadBytes);
     const size_t got = open_->read(std::span(batch.buffer).subspan(before));
     batch.buffer.resize(before + got);
-    bytes_read_ += got;
+    text_bytes_ += got;
     if (got == 0) {
       finish_file(batch);
     } else {
@@ -125,7 +125,7 @@ bool CorpusReader::next(CorpusBatch& batch, size_t target_bytes) {
 }
 
 void CorpusReader::open_next_file(size_t at) {
-  open_ = std::make_unique<InputFile>(files_[file_]);
+  open_ = std::make_unique<TextFile>(files_[file_]);
   json_ = is_json(file_);
   delimiter_ = json_ ? "\n" : options_.split_documents_on;
   line_ = 1;
@@ -166,6 +166,7 @@ void CorpusReader::finish_file(CorpusBatch& batch) {
   const bool empty_file_is_a_document = delimiter_.empty();
   if (size > 0 || document_open_ || empty_file_is_a_document) take(batch, size, true);
   start_ = searched_ = batch.buffer.size();
+  bytes_of_whole_files_ += open_->file_bytes_read();
   open_.reset();
   ++file_;
 }

@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "core/file.h"
+#include "data/decompressor.h"
 
 namespace trireme::data {
 
 enum class CorpusFormat {
-  automatic,  ///< by the name: .jsonl, .ndjson and .json are JSONL, everything else is plain text
+  automatic,  ///< by the name, less .gz and .zst: .jsonl, .ndjson and .json are JSONL, everything
+              ///< else is plain text
   text,
   jsonl,  ///< one JSON object a line; blank lines are skipped
 };
@@ -52,7 +54,8 @@ inline constexpr size_t kCorpusPadding = 64;
 /// text without a place to cut.
 class CorpusReader {
  public:
-  /// Throws when an input is missing, unreadable, compressed or a folder without files.
+  /// Files whose names end in .gz or .zst are decompressed (decompressor.h). Throws when an input is
+  /// missing, unreadable, compressed in another way or a folder without files.
   explicit CorpusReader(CorpusOptions options);
   ~CorpusReader();
   CorpusReader(const CorpusReader&) = delete;
@@ -64,9 +67,14 @@ class CorpusReader {
 
   [[nodiscard]] const std::vector<Path>& files() const { return files_; }
   [[nodiscard]] bool is_json(size_t file) const;
-  /// Bytes of all files; 0 when some are pipes.
+  /// Bytes of all files, compressed as they are; 0 when some are pipes.
   [[nodiscard]] uint64_t total_bytes() const { return total_bytes_; }
-  [[nodiscard]] uint64_t bytes_read() const { return bytes_read_; }
+  /// The part of them that was read.
+  [[nodiscard]] uint64_t bytes_read() const {
+    return bytes_of_whole_files_ + (open_ == nullptr ? 0 : open_->file_bytes_read());
+  }
+  /// Bytes of text, decompressed.
+  [[nodiscard]] uint64_t text_bytes() const { return text_bytes_; }
 
  private:
   void open_next_file(size_t at);
@@ -78,9 +86,10 @@ class CorpusReader {
   CorpusOptions options_;
   std::vector<Path> files_;
   uint64_t total_bytes_ = 0;
-  uint64_t bytes_read_ = 0;
+  uint64_t bytes_of_whole_files_ = 0;
+  uint64_t text_bytes_ = 0;
 
-  std::unique_ptr<InputFile> open_;  // files_[file_]
+  std::unique_ptr<TextFile> open_;  // files_[file_]
   size_t file_ = 0;
   bool json_ = false;
   int64_t line_ = 1;
