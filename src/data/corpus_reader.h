@@ -54,8 +54,8 @@ inline constexpr size_t kCorpusPadding = 64;
 /// text without a place to cut.
 class CorpusReader {
  public:
-  /// Files whose names end in .gz or .zst are decompressed (decompressor.h). Throws when an input is
-  /// missing, unreadable, compressed in another way or a folder without files.
+  /// Files whose names end in .gz or .zst are decompressed (decompressor.h). Throws when an input
+  /// is missing, unreadable, compressed in another way or a folder without files.
   explicit CorpusReader(CorpusOptions options);
   ~CorpusReader();
   CorpusReader(const CorpusReader&) = delete;

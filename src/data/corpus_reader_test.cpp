@@ -177,15 +177,35 @@ TEST_F(CorpusReaderTest, PipesAreReadWithoutAKnownSize) {
   writer.join();
 }
 
+TEST_F(CorpusReaderTest, CompressedFilesHaveTheDocumentsOfTheFilesInThem) {
+  std::string jsonl;
+  for (int line = 0; line < 3000; ++line)
+    jsonl += "{\"text\": \"" + std::string(200, 'a') + "\"}\n";
+  write_quickly(folder_ / "c.jsonl", jsonl);
+  write_quickly(folder_ / "c.txt", random_lines(300000, 4));
+  for (const char* name : {"c.jsonl", "c.txt"}) {
+    const auto plain = texts(read_documents({.inputs = {folder_ / name}}));
+    for (const char* tool : {"gzip", "zstd -q"}) {
+      const std::string end = std::string(tool) == "gzip" ? ".gz" : ".zst";
+      const Path compressed = folder_ / (name + end);
+      ASSERT_EQ(std::system((std::string(tool) + " -c " + (folder_ / name).string() + " > " +
+                             compressed.string())
+                                .c_str()),
+                0);
+      EXPECT_TRUE(texts(read_documents({.inputs = {compressed}}, 1 << 16)) == plain) << compressed;
+    }
+  }
+}
+
 TEST_F(CorpusReaderTest, InputsThatCannotBeReadAreNamedBeforeTheWorkBegins) {
   write_quickly(folder_ / "a.txt", "text");
-  write_quickly(folder_ / "a.jsonl.gz", "text");
+  write_quickly(folder_ / "a.jsonl.xz", "text");
   make_folder(folder_ / "empty");
   const auto open = [&](const char* name) {
     return error_of([&] { CorpusReader reader({.inputs = {folder_ / "a.txt", folder_ / name}}); });
   };
   EXPECT_TRUE(contains(open("nothing.txt"), "nothing.txt: cannot open: No such file"));
-  EXPECT_TRUE(contains(open("a.jsonl.gz"), "a.jsonl.gz: is compressed"));
+  EXPECT_TRUE(contains(open("a.jsonl.xz"), "a.jsonl.xz: is compressed"));
   EXPECT_TRUE(contains(open("empty"), "holds no files"));
 }
 

@@ -9,9 +9,9 @@
 
 #include "core/error.h"
 #include "core/format.h"
-#include "core/log.h"
 #include "data/indexed_writer.h"
 #include "data/json_texts.h"
+#include "data/preprocess_progress.h"
 
 namespace trireme::data {
 namespace {
@@ -43,7 +43,11 @@ struct Task {
   size_t last = 0;
   std::vector<EncodedTexts> texts;  // one for each key
   std::exception_ptr failure;
+  int64_t skipped = 0;
+  std::vector<std::string> first_skipped;
 };
+
+constexpr size_t kSkippedShown = 5;
 
 void encode_json(const JsonTexts::Texts& texts, std::optional<int32_t> eod, Worker& worker,
                  std::vector<EncodedTexts>& out) {
@@ -100,11 +104,47 @@ size_t cut_tasks(const CorpusBatch& batch, size_t keys, std::vector<Task>& tasks
     task.first = piece;
     task.texts.resize(keys);
     for (EncodedTexts& texts : task.texts) texts.clear();
+    task.skipped = 0;
+    task.first_skipped.clear();
     for (size_t bytes = 0; piece < batch.pieces.size() && bytes < kTaskBytes; ++piece)
       bytes += batch.pieces[piece].size;
     task.last = piece;
   }
   return count;
+}
+
+// A line that is to be skipped is counted; the first ones are kept with their reasons.
+const JsonTexts::Texts* parse(const CorpusPiece& piece, std::string_view line, const Path& file,
+                              OnBadLine on_bad_line, Worker& worker, Task& task) {
+  if (on_bad_line == OnBadLine::fail) return &worker.json.parse(line, file, piece.line);
+  try {
+    return &worker.json.parse(line, file, piece.line);
+  } catch (const Error& error) {
+    ++task.skipped;
+    if (task.first_skipped.size() < kSkippedShown) task.first_skipped.emplace_back(error.what());
+    return nullptr;
+  }
+}
+
+// What all tasks share.
+struct Job {
+  const PreprocessOptions& options;
+  const CorpusReader& reader;
+  std::optional<int32_t> eod;
+};
+
+void encode(const Job& job, const CorpusBatch& batch, Worker& worker, Task& task) {
+  for (size_t at = task.first; at < task.last; ++at) {
+    const CorpusPiece& piece = batch.pieces[at];
+    const std::string_view text = batch.text(piece);
+    if (!piece.is_json) {
+      encode_text(text, piece, job.eod, worker, task.texts[0]);
+      continue;
+    }
+    const auto* texts =
+        parse(piece, text, job.reader.files()[piece.file], job.options.on_bad_line, worker, task);
+    if (texts != nullptr) encode_json(*texts, job.eod, worker, task.texts);
+  }
 }
 
 void check(const PreprocessOptions& options, const CorpusReader& reader,
@@ -137,6 +177,21 @@ void check(const PreprocessOptions& options, const CorpusReader& reader,
   }
 }
 
+void require_tokens(const IndexedWriter& writer, const PreprocessOptions& options,
+                    const std::string& key, const Preprocessed& so_far) {
+  if (writer.tokens() > 0) return;
+  std::string what =
+      format("the corpus has {} documents and no token under \"{}\"", writer.documents(), key);
+  if (so_far.skipped_lines > 0) {
+    what += format("; {} lines were skipped, the first: {}", so_far.skipped_lines,
+                   so_far.first_skipped[0]);
+  }
+  fail({.where = options.corpus.inputs.empty() ? "--input" : options.corpus.inputs[0].string(),
+        .what = what,
+        .rule = "a dataset has at least one token",
+        .remedy = "check --input and --json-keys"});
+}
+
 Path dataset_prefix(const Path& prefix, const std::string& key) {
   Path path = prefix;
   return path += "_" + key + "_document";
@@ -144,12 +199,12 @@ Path dataset_prefix(const Path& prefix, const std::string& key) {
 
 }  // namespace
 
-std::vector<PreprocessedDataset> preprocess(const PreprocessOptions& options,
-                                            const text::Tokenizer& tokenizer, ThreadPool& pool) {
+Preprocessed preprocess(const PreprocessOptions& options, const text::Tokenizer& tokenizer,
+                        ThreadPool& pool) {
   CorpusReader reader(options.corpus);
   check(options, reader, tokenizer);
   const size_t keys = options.json_keys.size();
-  const std::optional<int32_t> eod = options.append_eod ? tokenizer.end_of_text() : std::nullopt;
+  const Job job = {options, reader, options.append_eod ? tokenizer.end_of_text() : std::nullopt};
 
   if (options.output_prefix.has_parent_path()) make_folder(options.output_prefix.parent_path());
   std::vector<std::unique_ptr<IndexedWriter>> writers;
@@ -161,11 +216,9 @@ std::vector<PreprocessedDataset> preprocess(const PreprocessOptions& options,
   for (int thread = 0; thread < pool.threads(); ++thread)
     workers.push_back({text::Encoder(tokenizer), JsonTexts(options.json_keys)});
 
-  std::optional<Progress> progress;
-  if (options.show_progress) progress.emplace("preprocess", "bytes", reader.total_bytes());
-  const auto documents_text = [&] {
-    return format("{} documents", count_text(static_cast<double>(writers[0]->documents())));
-  };
+  Preprocessed result;
+  std::optional<PreprocessProgress> progress;
+  if (options.show_progress) progress.emplace(reader, options.log_interval);
   CorpusBatch batch;
   std::vector<Task> tasks;
   const size_t batch_bytes = kBatchBytesPerThread * static_cast<size_t>(pool.threads());
@@ -173,52 +226,38 @@ std::vector<PreprocessedDataset> preprocess(const PreprocessOptions& options,
     const size_t count = cut_tasks(batch, keys, tasks);
     pool.parallel_for(static_cast<int64_t>(count), [&](int64_t index, int thread) {
       Task& task = tasks[static_cast<size_t>(index)];
-      Worker& worker = workers[static_cast<size_t>(thread)];
       try {
-        for (size_t at = task.first; at < task.last; ++at) {
-          const CorpusPiece& piece = batch.pieces[at];
-          const std::string_view text = batch.text(piece);
-          if (piece.is_json) {
-            const auto& texts = worker.json.parse(text, reader.files()[piece.file], piece.line);
-            encode_json(texts, eod, worker, task.texts);
-          } else {
-            encode_text(text, piece, eod, worker, task.texts[0]);
-          }
-        }
+        encode(job, batch, workers[static_cast<size_t>(thread)], task);
       } catch (...) {
         task.failure = std::current_exception();
       }
     });
     for (size_t index = 0; index < count; ++index) {
+      const Task& task = tasks[index];
       // The first failure in the corpus is told, whichever thread was the first to fail.
-      if (tasks[index].failure) std::rethrow_exception(tasks[index].failure);
-      for (size_t key = 0; key < keys; ++key) write(tasks[index].texts[key], *writers[key]);
+      if (task.failure) std::rethrow_exception(task.failure);
+      for (size_t key = 0; key < keys; ++key) write(task.texts[key], *writers[key]);
+      result.skipped_lines += task.skipped;
+      for (const std::string& line : task.first_skipped)
+        if (result.first_skipped.size() < kSkippedShown) result.first_skipped.push_back(line);
     }
-    if (progress) progress->update(reader.bytes_read(), documents_text());
+    if (progress) progress->update(writers[0]->documents());
   }
-
-  for (size_t key = 0; key < keys; ++key) {
-    if (writers[key]->tokens() > 0) continue;
-    fail({.where = options.corpus.inputs.empty() ? "--input" : options.corpus.inputs[0].string(),
-          .what = format("the corpus has {} documents and no token under \"{}\"",
-                         writers[key]->documents(), options.json_keys[key]),
-          .rule = "a dataset has at least one token",
-          .remedy = "check --input and --json-keys"});
-  }
-  std::vector<PreprocessedDataset> datasets;
+  for (size_t key = 0; key < keys; ++key)
+    require_tokens(*writers[key], options, options.json_keys[key], result);
   for (size_t key = 0; key < keys; ++key) {
     IndexedWriter& writer = *writers[key];
     writer.commit();
-    datasets.push_back({.key = options.json_keys[key],
-                        .prefix = writer.prefix(),
-                        .token_type = writer.token_type(),
-                        .documents = writer.documents(),
-                        .sequences = writer.sequences(),
-                        .tokens = writer.tokens(),
-                        .text_bytes = reader.bytes_read()});
+    result.datasets.push_back({.key = options.json_keys[key],
+                               .prefix = writer.prefix(),
+                               .token_type = writer.token_type(),
+                               .documents = writer.documents(),
+                               .sequences = writer.sequences(),
+                               .tokens = writer.tokens(),
+                               .text_bytes = reader.text_bytes()});
   }
-  if (progress) progress->finish(documents_text());
-  return datasets;
+  if (progress) progress->finish(result.datasets[0].documents);
+  return result;
 }
 
 }  // namespace trireme::data

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "data/legacy_shuffler.h"
 #include "data/test_dataset.h"
 #include "text/vocabulary.h"
@@ -60,11 +62,14 @@ class PreprocessTest : public FolderTest {
     EXPECT_TRUE(read_file(folder_ / (prefix + ".bin")) == expected.bin) << prefix;
   }
 
-  std::vector<PreprocessedDataset> run(PreprocessOptions options, int threads = 2) const {
+  Preprocessed run_whole(PreprocessOptions options, int threads = 2) const {
     ThreadPool pool(threads);
     options.show_progress = false;
     if (options.output_prefix.empty()) options.output_prefix = folder_ / "out";
     return preprocess(options, tokenizer_, pool);
+  }
+  std::vector<PreprocessedDataset> run(const PreprocessOptions& options, int threads = 2) const {
+    return run_whole(options, threads).datasets;
   }
 
   [[nodiscard]] std::string refusal(const PreprocessOptions& options) const {
@@ -175,6 +180,37 @@ TEST_F(PreprocessTest, FirstBadLineIsToldAndNothingIsLeft) {
     const std::string error = refusal({.corpus = {.inputs = {folder_ / "c.jsonl"}}});
     EXPECT_TRUE(contains(error, "c.jsonl:15000: ")) << error;
   }
+}
+
+TEST_F(PreprocessTest, BadLinesAreSkippedCountedAndTheFirstOnesToldWhereWanted) {
+  std::string jsonl;
+  std::vector<std::string> texts;
+  const std::array<const char*, 4> bad = {"{\"text\": 7}\n", "[1]\n", "{\"text\": \"a\n",
+                                          "{\"other\": \"a\"}\n"};
+  for (int line = 1; line <= 20000; ++line) {
+    if (line % 1000 == 500) {
+      jsonl += bad[static_cast<size_t>(line / 1000) % bad.size()];
+      continue;
+    }
+    texts.push_back(std::string(static_cast<size_t>(line % 50 + 1), 'a'));
+    jsonl += "{\"text\": \"" + texts.back() + "\"}\n";
+  }
+  write_quickly(folder_ / "c.jsonl", jsonl);
+  for (const int threads : {1, 3}) {
+    const Preprocessed done = run_whole({.corpus = {.inputs = {folder_ / "c.jsonl"}},
+                                         .append_eod = true,
+                                         .on_bad_line = OnBadLine::skip},
+                                        threads);
+    expect_files("out_text_document", expected_files(texts, true));
+    EXPECT_EQ(done.skipped_lines, 20);
+    ASSERT_EQ(done.first_skipped.size(), 5U);
+    EXPECT_TRUE(contains(done.first_skipped[0], "c.jsonl:500: \"text\" is a number"));
+    EXPECT_TRUE(contains(done.first_skipped[4], "c.jsonl:4500: "));
+  }
+  write_quickly(folder_ / "d.jsonl", "nothing\nbut\nnoise\n");
+  const std::string error =
+      refusal({.corpus = {.inputs = {folder_ / "d.jsonl"}}, .on_bad_line = OnBadLine::skip});
+  EXPECT_TRUE(contains(error, "3 lines were skipped, the first: ")) << error;
 }
 
 TEST_F(PreprocessTest, CorpusWithoutTextIsRefused) {
