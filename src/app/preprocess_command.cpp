@@ -1,11 +1,15 @@
 // trireme preprocess: text to the token files that training reads.
 
 #include "app/commands.h"
+#include "app/inspect_dataset.h"
+#include "app/rank.h"
+#include "app/tokenizer_input.h"
 #include "config/groups/data.h"
 #include "config/groups/preprocess.h"
 #include "config/groups/tokenizer.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "data/merge.h"
 #include "data/preprocess.h"
 #include "data/sample_index.h"
 
@@ -20,8 +24,6 @@ struct Options {
 void declare(Options& options, config::OptionSet& set) {
   set.add(options.preprocess);
   set.add(options.tokenizer);
-  set.require("vocab-file");
-  set.require("merge-file");
 }
 
 // As one types it in a shell.
@@ -66,22 +68,79 @@ std::string next_command(const data::PreprocessedDataset& dataset,
   return text;
 }
 
-int run(const Options& options, const config::OptionSet& /*set*/) {
+data::CorpusFormat corpus_format(config::InputFormat format) {
+  switch (format) {
+    case config::InputFormat::text:
+      return data::CorpusFormat::text;
+    case config::InputFormat::jsonl:
+      return data::CorpusFormat::jsonl;
+    case config::InputFormat::automatic:
+      break;
+  }
+  return data::CorpusFormat::automatic;
+}
+
+text::Tokenizer required_tokenizer(const config::TokenizerOptions& options,
+                                   const config::OptionSet& set) {
+  std::optional<text::Tokenizer> tokenizer = load_tokenizer(options);
+  if (!tokenizer) {
+    set.refuse({.names = {"input"},
+                .what = "there is no tokenizer",
+                .rule = "text becomes tokens by a tokenizer",
+                .remedy = "give --vocab-file and --merge-file; `trireme tokenizer train` makes "
+                          "them"});
+  }
+  return std::move(*tokenizer);
+}
+
+void preprocess(const Options& options, const config::OptionSet& set, ThreadPool& pool) {
   const config::PreprocessOptions& preprocess = options.preprocess;
-  const auto tokenizer =
-      text::Tokenizer::load(*options.tokenizer.vocab_file, *options.tokenizer.merge_file);
-  ThreadPool pool(preprocess.workers > 0 ? static_cast<int>(preprocess.workers) : usable_cores());
-  const std::vector<data::PreprocessedDataset> datasets =
-      data::preprocess({.corpus = {.inputs = {preprocess.input.begin(), preprocess.input.end()}},
-                        .json_keys = preprocess.json_keys,
-                        .output_prefix = preprocess.output_prefix,
-                        .append_eod = preprocess.append_eod},
-                       tokenizer, pool);
-  for (const data::PreprocessedDataset& dataset : datasets) say(summary(dataset));
+  const text::Tokenizer tokenizer = required_tokenizer(options.tokenizer, set);
+  const data::Preprocessed done = data::preprocess(
+      {.corpus = {.inputs = input_paths(preprocess.input),
+                  .format = corpus_format(preprocess.input_format),
+                  .split_documents_on = *preprocess.split_text()},
+       .json_keys = preprocess.json_keys,
+       .output_prefix = *preprocess.output_prefix,
+       .append_eod = preprocess.append_eod,
+       .on_bad_line = preprocess.on_bad_line == config::BadLine::skip ? data::OnBadLine::skip
+                                                                      : data::OnBadLine::fail,
+       .log_interval = preprocess.log_interval},
+      tokenizer, pool);
+  if (done.skipped_lines > 0) {
+    warn(format("{} lines were skipped, as --on-bad-line says; the first:", done.skipped_lines));
+    for (const std::string& line : done.first_skipped) warn("  " + line);
+  }
+  for (const data::PreprocessedDataset& dataset : done.datasets) say(summary(dataset));
   if (!preprocess.append_eod) {
     say("note: no end-of-document tokens (--append-eod), so documents run into each other");
   }
-  say(format("next: {}", next_command(datasets[0], options.tokenizer)));
+  say(format("next: {}", next_command(done.datasets[0], options.tokenizer)));
+}
+
+void merge(const config::PreprocessOptions& options) {
+  const std::vector<Path> prefixes =
+      data::dataset_prefixes({options.merge.begin(), options.merge.end()});
+  const data::MergedDataset merged = data::merge_datasets(prefixes, *options.output_prefix);
+  say(format("{}: {} datasets joined, {} documents, {} sequences, {} tokens as {}",
+             options.output_prefix->string(), prefixes.size(), merged.documents, merged.sequences,
+             merged.tokens, name_of(merged.token_type)));
+}
+
+int run(const Options& options, const config::OptionSet& set) {
+  const config::PreprocessOptions& preprocess_options = options.preprocess;
+  if (!preprocess_options.merge.empty()) {
+    merge(preprocess_options);
+    return 0;
+  }
+  ThreadPool pool(preprocess_options.workers > 0 ? static_cast<int>(preprocess_options.workers)
+                                                 : usable_cores());
+  if (preprocess_options.inspect) {
+    inspect_dataset(*preprocess_options.inspect, load_tokenizer(options.tokenizer),
+                    preprocess_options.json, pool);
+  } else {
+    preprocess(options, set, pool);
+  }
   return 0;
 }
 
@@ -90,25 +149,34 @@ int run(const Options& options, const config::OptionSet& /*set*/) {
 Command preprocess_command() {
   return make_command<Options>(
       {.name = "preprocess",
-       .summary = "turn text or JSONL into token files for training",
+       .summary = "turn text or JSONL into token files for training; join them, look at them",
        .about =
            "Reads text and writes it as tokens, in the files that Megatron-LM's preprocess_data.py "
            "writes: PREFIX_KEY_document.bin and .idx.\n"
-           "A file whose name ends in .jsonl, .ndjson or .json has one JSON object a line, and "
-           "each "
-           "object is a document: its text is the string under the key of --json-keys, or an array "
-           "of strings, kept as sequences of their own. Every other file is plain text and one "
-           "document. A folder stands for all files in it and in the folders below, in the order "
-           "of their paths.\n"
-           "Documents keep their order. Either all files are written or none; what was there "
-           "before is replaced only at the end.",
+           "A file whose name ends in .jsonl, .ndjson or .json (--input-format says otherwise) has "
+           "one JSON object a line, and each object is a document: its text is the string under "
+           "the key of --json-keys, or an array of strings, kept as sequences of their own. Every "
+           "other file is plain text and one document, or as many as --split-documents-on cuts it "
+           "into. Behind these names may stand .gz or .zst. A folder stands for all files in it "
+           "and in the folders below, in the order of their paths.\n"
+           "Documents keep their order, and memory stays bounded whatever the size. Either all "
+           "files are written or none; what was there before is replaced only at the end.\n"
+           "--merge joins datasets that are there already, as merge_datasets.py does. --inspect "
+           "prints what is in one: counts, lengths, and with the tokenizer its first texts.",
        .examples =
            "trireme preprocess --input corpus.jsonl --output-prefix my-gpt2 --vocab-file "
            "vocab.json --merge-file merges.txt --append-eod\n"
-           "trireme preprocess --input books/ notes.txt --output-prefix data/books --vocab-file "
-           "vocab.json --merge-file merges.txt --append-eod --workers 8\n"
-           "trireme preprocess --input papers.jsonl --json-keys title abstract --output-prefix "
-           "papers --vocab-file vocab.json --merge-file merges.txt --append-eod"},
+           "trireme preprocess --input crawl/*.jsonl.zst --on-bad-line skip --output-prefix "
+           "data/crawl --vocab-file vocab.json --merge-file merges.txt --append-eod --workers 8\n"
+           "trireme preprocess --input books/ notes.txt --split-documents-on '\\n\\n\\n' "
+           "--output-prefix data/books --vocab-file vocab.json --merge-file merges.txt "
+           "--append-eod\n"
+           "zcat papers.gz | trireme preprocess --input - --input-format jsonl --json-keys title "
+           "abstract --output-prefix papers --vocab-file vocab.json --merge-file merges.txt "
+           "--append-eod\n"
+           "trireme preprocess --merge data/crawl_text_document data/books_text_document "
+           "--output-prefix data/all\n"
+           "trireme preprocess --inspect data/all --vocab-file vocab.json --merge-file merges.txt"},
       declare, run);
 }
 

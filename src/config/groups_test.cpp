@@ -11,6 +11,7 @@
 #include "config/groups/checkpoint.h"
 #include "config/groups/common.h"
 #include "config/groups/data.h"
+#include "config/groups/debug.h"
 #include "config/groups/engine.h"
 #include "config/groups/generate.h"
 #include "config/groups/logging.h"
@@ -34,11 +35,11 @@ using testing::failure_of;
 
 template <class T>
 class EveryGroup : public ::testing::Test {};
-using Groups =
-    ::testing::Types<CommonOptions, ModelOptions, BatchOptions, OptimizerOptions, ParallelOptions,
-                     EngineOptions, DataOptions, TokenizerOptions, CheckpointOptions,
-                     LoggingOptions, GenerateOptions, PreprocessOptions, TokenizerTrainOptions,
-                     TokenizerCodeOptions, TokenizerEncodeOptions, testing::Sample>;
+using Groups = ::testing::Types<CommonOptions, ModelOptions, BatchOptions, OptimizerOptions,
+                                ParallelOptions, EngineOptions, DataOptions, TokenizerOptions,
+                                CheckpointOptions, LoggingOptions, DebugOptions, GenerateOptions,
+                                PreprocessOptions, TokenizerTrainOptions, TokenizerCodeOptions,
+                                TokenizerEncodeOptions, testing::Sample>;
 TYPED_TEST_SUITE(EveryGroup, Groups);
 
 // Text with everything that a file format could trip over.
@@ -167,14 +168,14 @@ TYPED_TEST(EveryGroup, FlagsOnTheCommandLineSayTheSameAsTheFile) {
 
 TEST(AllGroups, AreThoseTestedHere) {
   const std::set<const Group*> tested = {
-      &CommonOptions::group(),         &ModelOptions::group(),
-      &BatchOptions::group(),          &OptimizerOptions::group(),
-      &ParallelOptions::group(),       &EngineOptions::group(),
-      &DataOptions::group(),           &TokenizerOptions::group(),
-      &CheckpointOptions::group(),     &LoggingOptions::group(),
-      &GenerateOptions::group(),       &PreprocessOptions::group(),
-      &TokenizerTrainOptions::group(), &TokenizerCodeOptions::group(),
-      &TokenizerEncodeOptions::group()};
+      &CommonOptions::group(),        &ModelOptions::group(),
+      &BatchOptions::group(),         &OptimizerOptions::group(),
+      &ParallelOptions::group(),      &EngineOptions::group(),
+      &DataOptions::group(),          &TokenizerOptions::group(),
+      &CheckpointOptions::group(),    &LoggingOptions::group(),
+      &DebugOptions::group(),         &GenerateOptions::group(),
+      &PreprocessOptions::group(),    &TokenizerTrainOptions::group(),
+      &TokenizerCodeOptions::group(), &TokenizerEncodeOptions::group()};
   const auto all = all_groups();
   EXPECT_EQ(tested, std::set<const Group*>(all.begin(), all.end()));
   EXPECT_EQ(all.size(), tested.size());

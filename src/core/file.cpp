@@ -1,6 +1,7 @@
 #include "core/file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -13,6 +14,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/log.h"
 
 namespace trireme {
 namespace {
@@ -103,10 +105,35 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   return *this;
 }
 
+namespace {
+
+constexpr std::string_view kTemporary = ".tmp-";
+
+// Temporary files of this path that no process holds locked: their writers were killed. Not being
+// able to tell, or to remove them, is no reason not to write.
+void remove_leftovers(const Path& path) {
+  const Path folder = path.has_parent_path() ? path.parent_path() : Path(".");
+  const std::string begin = path.filename().string() + std::string(kTemporary);
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
+       at.increment(error)) {
+    if (at->path().filename().string().rfind(begin, 0) != 0) continue;
+    const Descriptor file(at->path(), O_RDONLY | O_NOFOLLOW);
+    if (file.value() < 0 || ::flock(file.value(), LOCK_EX | LOCK_NB) != 0) continue;
+    if (::unlink(at->path().c_str()) == 0)
+      warn(format("removed {}, which a killed process left", at->path().string()));
+  }
+}
+
+}  // namespace
+
 AtomicFile::AtomicFile(Path path) : path_(std::move(path)), temporary_(path_) {
-  temporary_ += format(".tmp-{}", ::getpid());
+  remove_leftovers(path_);
+  temporary_ += format("{}{}", kTemporary, ::getpid());
   descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (descriptor_ < 0) fail_path("create", path_, errno);
+  // Held as long as the file is open. A file system without locks leaves leftovers lying.
+  static_cast<void>(::flock(descriptor_, LOCK_EX | LOCK_NB));
   buffer_.reserve(kBufferBytes);
 }
 

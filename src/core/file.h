@@ -56,7 +56,9 @@ class MappedFile {
 
 /// Writes a file that is whole or absent: bytes go to a temporary name beside it; commit() flushes,
 /// syncs, renames and syncs the folder. Destroyed without commit(), the temporary file is removed
-/// and the old file stays. Every failure throws (a full disk says so) and names the path.
+/// and the old file stays; where the process is killed, the next AtomicFile of that path removes
+/// what it left (a lock on the temporary file tells that nobody writes it any more). Every failure
+/// throws (a full disk says so) and names the path.
 class AtomicFile {
  public:
   explicit AtomicFile(Path path);

@@ -1,9 +1,11 @@
 #include "core/file.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdlib>
 
 #include "core/error.h"
@@ -81,6 +83,41 @@ TEST_F(FileTest, InputFileReadsFromFrontToEnd) {
   EXPECT_EQ(read, content);
   EXPECT_THROW(InputFile{folder_}, Error);
   EXPECT_THROW(InputFile(folder_ / "nothing"), Error);
+}
+
+TEST_F(FileTest, WhatAKilledWriterLeftIsRemovedAndWhatALivingOneWritesIsNot) {
+  const auto temporary_files = [&] {
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_))
+      count += entry.path().filename().string().find(".tmp-") != std::string::npos ? 1 : 0;
+    return count;
+  };
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    AtomicFile file(folder_ / "x");
+    file.write(std::string(3 << 20, 'x'));
+    ::raise(SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(temporary_files(), 1);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "x"));
+  {
+    const AtomicFile living(folder_ / "x");
+    EXPECT_EQ(temporary_files(), 1) << "its own";
+    // Another process that writes the same file leaves it alone.
+    const pid_t other = ::fork();
+    ASSERT_GE(other, 0);
+    if (other == 0) {
+      { const AtomicFile second(folder_ / "x"); }
+      std::_Exit(0);
+    }
+    ASSERT_EQ(::waitpid(other, &status, 0), other);
+    EXPECT_EQ(temporary_files(), 1);
+  }
+  EXPECT_EQ(temporary_files(), 0);
 }
 
 TEST_F(FileTest, FullDiskIsToldAndLeavesNothing) {

@@ -1,8 +1,13 @@
 #include "data/preprocess.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 
 #include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
 
 #include "data/legacy_shuffler.h"
 #include "data/test_dataset.h"
@@ -221,6 +226,81 @@ TEST_F(PreprocessTest, CorpusWithoutTextIsRefused) {
     const std::string error = refusal({.corpus = {.inputs = {folder_ / name}}, .append_eod = true});
     EXPECT_TRUE(contains(error, "no token")) << error;
   }
+}
+
+// A corpus that takes a while: many batches.
+std::string long_jsonl() {
+  std::string jsonl;
+  for (int line = 0; line < 40000; ++line)
+    jsonl += "{\"text\": \"" + std::string(400, 'a') + "\"}\n";
+  return jsonl;
+}
+
+TEST_F(PreprocessTest, KilledAtAnyMomentLeavesNothingThatLooksWhole) {
+  write_quickly(folder_ / "c.jsonl", long_jsonl());
+  const PreprocessOptions options = {.corpus = {.inputs = {folder_ / "c.jsonl"}},
+                                     .output_prefix = folder_ / "out",
+                                     .show_progress = false};
+  const auto run_in_child = [&](int microseconds) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ThreadPool pool(2);
+      static_cast<void>(preprocess(options, tokenizer_, pool));
+      std::_Exit(0);
+    }
+    if (microseconds >= 0) {
+      ::usleep(static_cast<useconds_t>(microseconds));
+      ::kill(child, SIGKILL);
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    return WIFEXITED(status);
+  };
+  const auto start = std::chrono::steady_clock::now();
+  ASSERT_TRUE(run_in_child(-1));
+  const auto whole = std::chrono::duration_cast<std::chrono::microseconds>(
+                         std::chrono::steady_clock::now() - start)
+                         .count();
+  const std::string idx = read_file(folder_ / "out_text_document.idx");
+  const std::string bin = read_file(folder_ / "out_text_document.bin");
+  int killed = 0;
+  for (int round = 0; round < 12; ++round) {
+    std::filesystem::remove(folder_ / "out_text_document.idx");
+    std::filesystem::remove(folder_ / "out_text_document.bin");
+    killed += run_in_child(static_cast<int>(whole * round / 10)) ? 0 : 1;
+    if (!std::filesystem::exists(folder_ / "out_text_document.idx")) continue;
+    EXPECT_TRUE(read_file(folder_ / "out_text_document.idx") == idx);
+    EXPECT_TRUE(read_file(folder_ / "out_text_document.bin") == bin);
+  }
+  EXPECT_GT(killed, 3);
+  // The next run takes away what the killed ones left.
+  ASSERT_TRUE(run_in_child(-1));
+  EXPECT_EQ(names(), (std::vector<std::string>{"c.jsonl", "out_text_document.bin",
+                                               "out_text_document.idx"}));
+}
+
+TEST_F(PreprocessTest, FullDiskIsToldAndLeavesNothing) {
+  write_quickly(folder_ / "c.jsonl", long_jsonl());
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    // A limit on the size of files stands for a disk that fills up.
+    const rlimit limit = {3 << 20, 3 << 20};
+    std::signal(SIGXFSZ, SIG_IGN);
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    ThreadPool pool(2);
+    const std::string error = error_of([&] {
+      static_cast<void>(preprocess({.corpus = {.inputs = {folder_ / "c.jsonl"}},
+                                    .output_prefix = folder_ / "out",
+                                    .show_progress = false},
+                                   tokenizer_, pool));
+    });
+    std::_Exit(contains(error, "out_text_document.bin: cannot write: File too large") ? 7 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  EXPECT_EQ(names(), std::vector<std::string>{"c.jsonl"});
 }
 
 TEST_F(PreprocessTest, OptionsThatCannotBeHonouredAreRefused) {
