@@ -21,7 +21,8 @@ constexpr int64_t kTokensShown = 60;
 struct Inspected {
   const data::IndexedDataset& dataset;
   data::LengthStatistics lengths;
-  data::DatasetReport report;
+  int64_t largest_token = 0;
+  std::optional<data::TokenCount> eod;  ///< where the tokenizer has one
 };
 
 // Text on one line: control characters as escapes, bytes that are no UTF-8 as \xNN.
@@ -93,13 +94,10 @@ void say_text(const Inspected& of, const std::optional<text::Tokenizer>& tokeniz
   say(format("lengths: shortest {}, median {}, mean {:.1f}, longest {}; {} empty documents",
              of.lengths.shortest, of.lengths.median, of.lengths.mean, of.lengths.longest,
              of.lengths.empty_documents));
-  const std::string scanned =
-      of.report.is_exact() ? "" : format(", of {} tokens looked at", of.report.scanned_tokens);
-  say(format("largest token id {}{}", of.report.largest_token, scanned));
-  if (tokenizer) {
-    say(format("vocabulary of {}; {:.3f}% of the tokens end a document", tokenizer->vocab_size(),
-               100 * of.report.eod_share()));
-  }
+  say(format("largest token id {}{}", of.largest_token,
+             tokenizer ? format(", vocabulary of {}", tokenizer->vocab_size()) : ""));
+  if (of.eod)
+    say(format("{} tokens end a document, {:.3f}%", of.eod->found, 100 * of.eod->share()));
   say(histogram(of.lengths, dataset.sequences()));
   for (int64_t sequence = 0; sequence < texts_shown(dataset); ++sequence) {
     const std::vector<int32_t> tokens = first_tokens(dataset, sequence);
@@ -129,18 +127,15 @@ void say_json(const Inspected& of, const std::optional<text::Tokenizer>& tokeniz
                                  {"median", of.lengths.median},
                                  {"mean", of.lengths.mean},
                                  {"longest", of.lengths.longest},
-                                 {"largest_token", of.report.largest_token},
-                                 {"scanned_tokens", of.report.scanned_tokens}};
+                                 {"largest_token", of.largest_token}};
   for (const auto& bucket : of.lengths.buckets) {
     json["lengths"].push_back({{"first", bucket.first},
                                {"last", bucket.last},
                                {"sequences", bucket.sequences},
                                {"tokens", bucket.tokens}});
   }
-  if (tokenizer) {
-    json["vocabulary"] = tokenizer->vocab_size();
-    json["eod_share"] = of.report.eod_share();
-  }
+  if (tokenizer) json["vocabulary"] = tokenizer->vocab_size();
+  if (of.eod) json["eod_tokens"] = of.eod->found;
   for (int64_t sequence = 0; sequence < texts_shown(dataset); ++sequence) {
     const std::vector<int32_t> tokens = first_tokens(dataset, sequence);
     nlohmann::ordered_json shown = {{"sequence", sequence}, {"first_tokens", tokens}};
@@ -155,13 +150,17 @@ void say_json(const Inspected& of, const std::optional<text::Tokenizer>& tokeniz
 void inspect_dataset(const Path& prefix, const std::optional<text::Tokenizer>& tokenizer, bool json,
                      ThreadPool& pool) {
   const data::IndexedDataset dataset(prefix);
-  const int32_t eod = tokenizer ? tokenizer->end_of_text().value_or(-1) : -1;
-  const Inspected inspected = {dataset, data::length_statistics(dataset),
-                               data::report_dataset(dataset, eod, pool)};
-  if (tokenizer && inspected.report.largest_token >= tokenizer->vocab_size()) {
+  Inspected inspected = {
+      dataset, data::length_statistics(dataset), dataset.largest_token(pool), {}};
+  const std::optional<int32_t> eod = tokenizer ? tokenizer->end_of_text() : std::nullopt;
+  if (eod) {
+    inspected.eod = data::count_token(dataset, {0, dataset.sequences()}, *eod, pool,
+                                      std::max<int64_t>(dataset.tokens(), 1));
+  }
+  if (tokenizer && inspected.largest_token >= tokenizer->vocab_size()) {
     fail({.where = prefix.string(),
-          .what = format("holds token id {}, the tokenizer has {} tokens",
-                         inspected.report.largest_token, tokenizer->vocab_size()),
+          .what = format("holds token id {}, the tokenizer has {} tokens", inspected.largest_token,
+                         tokenizer->vocab_size()),
           .rule = "a dataset is read with the tokenizer that made it",
           .remedy = "give that tokenizer, or none"});
   }

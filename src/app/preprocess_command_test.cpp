@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <nlohmann/json.hpp>
+
 #include "app/commands.h"
 #include "app/program.h"
 #include "core/file.h"
@@ -71,6 +73,52 @@ TEST_F(PreprocessCommandTest, TakesMegatronsOptionsAndSeveralInputs) {
       << errors_;
   EXPECT_EQ(data::IndexedDataset(folder_ / "x_text_document").tokens(), 5);
   EXPECT_TRUE(said("note: no end-of-document tokens"));
+}
+
+TEST_F(PreprocessCommandTest, MergesAndInspectsWhatItWrote) {
+  write_file(folder_ / "a.txt", "abc==de==f");
+  write_file(folder_ / "b.jsonl", "{\"text\": \"xyz\"}\nnoise\n");
+  ASSERT_EQ(run({"--input", at("a.txt"), "--split-documents-on", "==", "--append-eod",
+                 "--output-prefix", at("a")}),
+            0)
+      << errors_;
+  ASSERT_EQ(
+      run({at("b.jsonl"), "--on-bad-line", "skip", "--append-eod", "--output-prefix", at("b")}), 0)
+      << errors_;
+  EXPECT_NE(errors_.find("1 lines were skipped"), std::string::npos) << errors_;
+  EXPECT_NE(errors_.find("b.jsonl:2: not valid JSON"), std::string::npos) << errors_;
+  EXPECT_NE(errors_.find("Processed 1 documents ("), std::string::npos) << errors_;
+  ASSERT_EQ(
+      run({"--merge", at("a_text_document"), at("b_text_document"), "--output-prefix", at("all")}),
+      0)
+      << errors_;
+  EXPECT_TRUE(said("2 datasets joined, 4 documents, 4 sequences, 13 tokens as u16")) << output_;
+  ASSERT_EQ(run({"--inspect", at("all")}), 0) << errors_;
+  for (const char* part : {"4 documents", "shortest 2, median 3, mean 3.2, longest 4",
+                           "largest token id 256, vocabulary of 257", "4 tokens end a document",
+                           "sequence 1: de<|endoftext|>"}) {
+    EXPECT_TRUE(said(part)) << part << "\n" << output_;
+  }
+  ASSERT_EQ(run({"--inspect", at("all"), "--json"}), 0) << errors_;
+  const auto json = nlohmann::json::parse(output_);
+  EXPECT_EQ(json["tokens"], 13);
+  EXPECT_EQ(json["eod_tokens"], 4);
+  EXPECT_EQ(json["first_sequences"][0]["text"], "abc<|endoftext|>");
+}
+
+TEST_F(PreprocessCommandTest, RefusesWhatDoesNotGoTogether) {
+  write_file(folder_ / "a.txt", "abc");
+  const auto refused = [&](std::vector<std::string> arguments, const char* part) {
+    return run(std::move(arguments)) == 2 && errors_.find(part) != std::string::npos;
+  };
+  EXPECT_TRUE(refused({}, "there is nothing to do"));
+  EXPECT_TRUE(refused({at("a.txt")}, "input without output-prefix"));
+  EXPECT_TRUE(refused({at("a.txt"), "--inspect", at("a")}, "are both given"));
+  EXPECT_TRUE(refused({"--inspect", at("a"), "--append-eod"}, "has no effect with inspect"));
+  EXPECT_TRUE(
+      refused({"--merge", at("a"), "--output-prefix", at("b"), "--json"}, "json without inspect"));
+  EXPECT_TRUE(refused({at("a.txt"), "--output-prefix", at("b"), "--split-documents-on", "\\q"},
+                      "behind a backslash"));
 }
 
 TEST_F(PreprocessCommandTest, FailsWithOneMessageAndNoFiles) {
