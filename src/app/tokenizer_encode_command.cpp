@@ -90,7 +90,8 @@ class Encoding {
   Encoding(const Options& options, const text::Tokenizer& tokenizer)
       : options_(options),
         reader_({.inputs = input_paths(options.code.input),
-                 .split_documents_on = options.code.lines ? "\n" : ""}),
+                 .split_documents_on = options.code.lines ? "\n" : "",
+                 .cuts_at_lines = tokenizer.cuts_at_lines()}),
         pool_(usable_cores()),
         counts_(reader_.files().size()) {
     check_json_keys(options.encode.json_keys, reader_);

@@ -146,7 +146,9 @@ Path dataset_prefix(const Path& prefix, const std::string& key) {
 
 std::vector<PreprocessedDataset> preprocess(const PreprocessOptions& options,
                                             const text::Tokenizer& tokenizer, ThreadPool& pool) {
-  CorpusReader reader(options.corpus);
+  CorpusOptions corpus = options.corpus;
+  corpus.cuts_at_lines = tokenizer.cuts_at_lines();
+  CorpusReader reader(std::move(corpus));
   check(options, reader, tokenizer);
   const size_t keys = options.json_keys.size();
   const std::optional<int32_t> eod = options.append_eod ? tokenizer.end_of_text() : std::nullopt;
