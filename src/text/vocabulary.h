@@ -60,7 +60,15 @@ struct Vocabulary {
 /// would no longer tell it from other tokens.
 void check_special_tokens(std::span<const std::string> special_tokens);
 
-/// Reads vocab.json and merges.txt; Tokenizer::load tells what is refused.
+/// What messages call the two files.
+struct VocabularyNames {
+  std::string vocab_json = "vocab.json";
+  std::string merges_txt = "merges.txt";
+};
+
+/// Reads vocab.json and merges.txt; Tokenizer::load tells what is refused. The first from bytes.
+[[nodiscard]] Vocabulary parse_vocabulary(std::string_view vocab_json, std::string_view merges_txt,
+                                          const VocabularyNames& names = {});
 [[nodiscard]] Vocabulary read_vocabulary(const Path& vocab_json, const Path& merges_txt);
 
 /// Writes folder/vocab.json (ids ascending, ASCII only, as Python's json module would) and
