@@ -63,8 +63,8 @@ Tokenizer Tokenizer::load(const Path& vocab_json, const Path& merges_txt) {
   return Tokenizer(read_vocabulary(vocab_json, merges_txt));
 }
 
-Tokenizer Tokenizer::load(const Path& folder) {
-  return load(folder / "vocab.json", folder / "merges.txt");
+Tokenizer Tokenizer::load(const Path& model) {
+  return Tokenizer(read_vocabulary(model));
 }
 
 void Tokenizer::save(const Path& folder) const {

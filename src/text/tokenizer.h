@@ -48,8 +48,9 @@ class Tokenizer {
   /// number; a byte without an entry; a merge that is double, or whose parts or result have no
   /// entry; an entry that merges should make and do not.
   [[nodiscard]] static Tokenizer load(const Path& vocab_json, const Path& merges_txt);
-  /// The same from folder/vocab.json and folder/merges.txt.
-  [[nodiscard]] static Tokenizer load(const Path& folder);
+  /// Reads a tokenizer.json (tokenizer_json.h tells what is refused), or from a folder its
+  /// tokenizer.json, else its vocab.json and merges.txt.
+  [[nodiscard]] static Tokenizer load(const Path& model);
 
   /// From a vocabulary that one of the functions of vocabulary.h has made.
   explicit Tokenizer(Vocabulary vocabulary);
@@ -57,8 +58,8 @@ class Tokenizer {
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
 
-  /// Writes folder/vocab.json and folder/merges.txt (the folder is made), each whole or not at all.
-  /// The form is that of GPT-2's own files: loaded and saved, those come out byte for byte.
+  /// write_vocabulary: tokenizer.json, and vocab.json and merges.txt where they can say the same.
+  /// Those have the form of GPT-2's own files: loaded and saved, they come out byte for byte.
   void save(const Path& folder) const;
 
   /// Number of ids; they are 0 .. vocab_size() - 1.

@@ -254,5 +254,46 @@ TEST_F(TokenizerJson, WrittenAndReadItIsTheSame) {
   }
 }
 
+TEST_F(TokenizerJson, AFolderIsReadAsItWasSaved) {
+  const Tokenizer gpt2_style(small_tokenizer().vocabulary());
+  const Tokenizer llama3_style(read());
+  gpt2_style.save(folder_ / "a");
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "a" / "merges.txt"));
+  EXPECT_EQ(Tokenizer::load(folder_ / "a").vocabulary(), gpt2_style.vocabulary());
+  EXPECT_EQ(Tokenizer::load(folder_ / "a" / "tokenizer.json").vocabulary(),
+            gpt2_style.vocabulary());
+  std::filesystem::remove(folder_ / "a" / "tokenizer.json");
+  EXPECT_EQ(Tokenizer::load(folder_ / "a").vocabulary(), gpt2_style.vocabulary());
+
+  llama3_style.save(folder_ / "b");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "b" / "vocab.json"));
+  EXPECT_EQ(Tokenizer::load(folder_ / "b").vocabulary(), llama3_style.vocabulary());
+}
+
+TEST_F(TokenizerJson, VocabJsonIsWrittenOnlyWhereItSaysEverything) {
+  const auto writes = [&](const auto& change) {
+    Vocabulary vocabulary = small_tokenizer().vocabulary();
+    change(vocabulary);
+    std::filesystem::remove_all(folder_);
+    write_vocabulary(vocabulary, folder_);
+    EXPECT_EQ(read_vocabulary(folder_).tokens, vocabulary.tokens);
+    return std::filesystem::exists(folder_ / "vocab.json");
+  };
+  EXPECT_TRUE(writes([](Vocabulary& /*same*/) {}));
+  EXPECT_TRUE(writes([](Vocabulary& v) { v.end_of_document = v.special[0]; }));
+  EXPECT_FALSE(writes([](Vocabulary& v) { v.ignore_merges = true; }));
+  EXPECT_FALSE(writes([](Vocabulary& v) { v.added = std::exchange(v.special, {}); }));
+  EXPECT_FALSE(writes([](Vocabulary& v) { v.tokens.back() = "<\u00e9>"; }));
+  EXPECT_FALSE(writes([](Vocabulary& v) { v.split_pattern = kLlama3Pattern; }));
+  EXPECT_FALSE(writes([](Vocabulary& v) { v.merges.pop_back(), v.results.pop_back(); }));
+}
+
+TEST_F(TokenizerJson, AFolderWithoutATokenizerIsRefused) {
+  EXPECT_NE(message_of([&] { (void)Tokenizer::load(folder_); }).find("has no tokenizer.json"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] { (void)Tokenizer::load(folder_ / "absent"); }).find("No such file"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace trireme::text

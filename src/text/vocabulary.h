@@ -71,8 +71,18 @@ struct VocabularyNames {
                                           const VocabularyNames& names = {});
 [[nodiscard]] Vocabulary read_vocabulary(const Path& vocab_json, const Path& merges_txt);
 
-/// Writes folder/vocab.json (ids ascending, ASCII only, as Python's json module would) and
-/// folder/merges.txt (after a line "#version: 0.2"), each whole or not at all.
+/// Reads a tokenizer.json, or from a folder its tokenizer.json, else its vocab.json and merges.txt.
+[[nodiscard]] Vocabulary read_vocabulary(const Path& model);
+
+/// The content of the two files: ids ascending, ASCII only, as Python's json module would write;
+/// merges after a line "#version: 0.2".
+[[nodiscard]] std::string to_vocab_json(const Vocabulary& vocabulary);
+[[nodiscard]] std::string to_merges_txt(const Vocabulary& vocabulary);
+
+/// Writes folder/tokenizer.json and, where they can say the same, folder/vocab.json and
+/// folder/merges.txt (not with another split pattern than GPT-2's, ignore_merges, added tokens, or
+/// special tokens that check_special_tokens refuses). The folder is made; each file is written
+/// whole or not at all.
 void write_vocabulary(const Vocabulary& vocabulary, const Path& folder);
 
 }  // namespace trireme::text

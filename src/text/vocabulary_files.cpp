@@ -1,4 +1,4 @@
-// vocab.json and merges.txt, read and written.
+// vocab.json and merges.txt, parsed and spelled.
 
 #include <algorithm>
 #include <cstdint>
@@ -131,34 +131,29 @@ Vocabulary parse_vocabulary(std::string_view vocab_json, std::string_view merges
   return vocabulary;
 }
 
-Vocabulary read_vocabulary(const Path& vocab_json, const Path& merges_txt) {
-  return parse_vocabulary(read_file(vocab_json), read_file(merges_txt),
-                          {.vocab_json = vocab_json.string(), .merges_txt = merges_txt.string()});
-}
-
-void write_vocabulary(const Vocabulary& vocabulary, const Path& folder) {
-  make_folder(folder);
-  AtomicFile vocab_json(folder / "vocab.json");
-  AtomicFile merges_txt(folder / "merges.txt");
+std::string to_vocab_json(const Vocabulary& vocabulary) {
+  std::string text = "{";
   auto special = vocabulary.special.begin();
   for (size_t id = 0; id < vocabulary.tokens.size(); ++id) {
     const bool is_special =
         special != vocabulary.special.end() && *special == static_cast<int32_t>(id);
     if (is_special) ++special;
     const std::string& bytes = vocabulary.tokens[id];
-    const nlohmann::json key = is_special ? bytes : to_letters(bytes);
-    vocab_json.write(format("{}{}: {}", id == 0 ? "{" : ", ", key.dump(-1, ' ', true), id));
+    text +=
+        format("{}{}: {}", id == 0 ? "" : ", ", shown(is_special ? bytes : to_letters(bytes)), id);
   }
-  vocab_json.write("}");
-  merges_txt.write(format("{}\n", kVersion));
+  return text += "}";
+}
+
+std::string to_merges_txt(const Vocabulary& vocabulary) {
+  std::string text = format("{}\n", kVersion);
   for (const Merge& merge : vocabulary.merges) {
     const auto letters = [&](int32_t id) {
       return to_letters(vocabulary.tokens[static_cast<size_t>(id)]);
     };
-    merges_txt.write(format("{} {}\n", letters(merge.left), letters(merge.right)));
+    text += format("{} {}\n", letters(merge.left), letters(merge.right));
   }
-  vocab_json.commit();
-  merges_txt.commit();
+  return text;
 }
 
 }  // namespace trireme::text
