@@ -26,7 +26,8 @@ inline const Path& testdata() {
 }
 
 inline const Tokenizer& small_tokenizer() {
-  static const Tokenizer tokenizer = Tokenizer::load(testdata() / "small");
+  static const Tokenizer tokenizer =
+      Tokenizer::load(testdata() / "small" / "vocab.json", testdata() / "small" / "merges.txt");
   return tokenizer;
 }
 
