@@ -1,6 +1,7 @@
 // trireme preprocess: text to the token files that training reads.
 
 #include "app/commands.h"
+#include "app/tokenizer_files.h"
 #include "config/groups/data.h"
 #include "config/groups/preprocess.h"
 #include "config/groups/tokenizer.h"
@@ -20,24 +21,6 @@ struct Options {
 void declare(Options& options, config::OptionSet& set) {
   set.add(options.preprocess);
   set.add(options.tokenizer);
-  set.require("vocab-file");
-  set.require("merge-file");
-}
-
-// As one types it in a shell.
-std::string quoted(const std::string& word) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+=:,@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string text(1, '\'');
-  for (const char c : word) {
-    if (c == '\'') {
-      text += "'\\''";
-    } else {
-      text += c;
-    }
-  }
-  return text += '\'';
 }
 
 std::string summary(const data::PreprocessedDataset& dataset) {
@@ -52,9 +35,8 @@ std::string summary(const data::PreprocessedDataset& dataset) {
 // A command that trains on the dataset as it is.
 std::string next_command(const data::PreprocessedDataset& dataset,
                          const config::TokenizerOptions& tokenizer) {
-  std::string text = format("trireme train --data-path {} --vocab-file {} --merge-file {}",
-                            quoted(dataset.prefix.string()), quoted(tokenizer.vocab_file->string()),
-                            quoted(tokenizer.merge_file->string()));
+  std::string text = format("trireme train --data-path {} {}", shell_word(dataset.prefix.string()),
+                            tokenizer_words(tokenizer));
   text +=
       " --num-layers 4 --hidden-size 256 --num-attention-heads 4 --seq-length 128"
       " --micro-batch-size 8 --train-iters 200 --lr 1e-3 --save checkpoints";
@@ -68,8 +50,7 @@ std::string next_command(const data::PreprocessedDataset& dataset,
 
 int run(const Options& options, const config::OptionSet& /*set*/) {
   const config::PreprocessOptions& preprocess = options.preprocess;
-  const auto tokenizer =
-      text::Tokenizer::load(*options.tokenizer.vocab_file, *options.tokenizer.merge_file);
+  const text::Tokenizer tokenizer = require_tokenizer(options.tokenizer);
   ThreadPool pool(preprocess.workers > 0 ? static_cast<int>(preprocess.workers) : usable_cores());
   const std::vector<data::PreprocessedDataset> datasets =
       data::preprocess({.corpus = {.inputs = {preprocess.input.begin(), preprocess.input.end()}},
@@ -108,7 +89,7 @@ Command preprocess_command() {
            "trireme preprocess --input books/ notes.txt --output-prefix data/books --vocab-file "
            "vocab.json --merge-file merges.txt --append-eod --workers 8\n"
            "trireme preprocess --input papers.jsonl --json-keys title abstract --output-prefix "
-           "papers --vocab-file vocab.json --merge-file merges.txt --append-eod"},
+           "papers --tokenizer-model llama3/tokenizer.json --append-eod"},
       declare, run);
 }
 

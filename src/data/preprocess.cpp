@@ -132,8 +132,10 @@ void check(const PreprocessOptions& options, const CorpusReader& reader,
   }
   if (options.append_eod && !tokenizer.end_of_text()) {
     fail_usage({.where = "--append-eod",
-                .what = format("the vocabulary has no \"{}\"", text::kEndOfText),
-                .remedy = "leave out --append-eod, or train a tokenizer with that special token"});
+                .what = format("the tokenizer has neither \"{}\" nor \"{}\"", text::kEndOfText,
+                               text::kEndOfTextOfLlama3),
+                .remedy = "name another of its special tokens by --eod-token, leave out "
+                          "--append-eod, or train a tokenizer with that special token"});
   }
 }
 

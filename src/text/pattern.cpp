@@ -253,6 +253,13 @@ class Translation {
 
 }  // namespace
 
+std::string_view named_pattern(std::string_view name) {
+  if (name == "gpt2") return kGpt2Pattern;
+  if (name == "llama3") return kLlama3Pattern;
+  if (name == "qwen2") return kQwen2Pattern;
+  return {};
+}
+
 std::string to_pcre2(std::string_view pattern) {
   return Translation(pattern).run();
 }

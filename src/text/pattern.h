@@ -35,6 +35,9 @@ inline constexpr std::string_view kQwen2Pattern =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N})"
     R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
+/// The pattern above that is called "gpt2", "llama3" or "qwen2"; empty for every other name.
+[[nodiscard]] std::string_view named_pattern(std::string_view name);
+
 /// The pattern in PCRE2's syntax. Throws for what is not understood, with its offset.
 [[nodiscard]] std::string to_pcre2(std::string_view pattern);
 
