@@ -1,19 +1,27 @@
 #!/usr/bin/env python3
 """Writes the golden data of the tokenizer's tests: src/text/testdata/.
 
-    python3 -m venv /tmp/golden && /tmp/golden/bin/pip install tokenizers regex
-    /tmp/golden/bin/python tools/golden_tokenizer.py --gpt2 FOLDER
+    python3 -m venv /tmp/golden && /tmp/golden/bin/pip install tokenizers tiktoken regex
+    /tmp/golden/bin/python tools/golden_tokenizer.py [--gpt2 FOLDER]
 
-FOLDER holds GPT-2's vocab.json and merges.txt, which are not part of the repository. All texts are
-written or generated here.
+FOLDER holds GPT-2's vocab.json and merges.txt, which are not part of the repository; without it
+golden_tokenizer.json stays as it is. All texts are written or generated here.
 
 small/vocab.json, small/merges.txt   a vocabulary of 400 ids, trained on TRAINING by `tokenizers`
 golden_tokenizer.json                provenance; the training text; texts and their token ids by
                                      GPT-2's vocabulary and by the small one
+small/tokenizer.json                 the small one, in the form in which we write it
+llama3/tokenizer.json                Llama 3's pattern over a vocabulary trained on TRAINING: merges
+                                     of every way to spell a token, as in Llama 3's file; some
+                                     tokens that no merge makes; special and added tokens
+golden_llama3.json                   provenance; the texts' ids by llama3/tokenizer.json
+
+Both tokenizer.json are loaded by `tokenizers`, which gives the golden ids, so that a test which
+finds that we write them byte for byte has found that `tokenizers` reads what we write.
 
 The ids of valid UTF-8 come from `tokenizers`, and a plain reference below (the `regex` module for
-the split, repeated joining of the best pair) must agree. `tokenizers` takes no invalid UTF-8: there
-the reference stands alone, and sees an invalid byte as a lone surrogate, which is no letter, number
+the split, repeated joining of the best pair) must agree. Those of Llama 3's pattern are `tiktoken`'s too, but for the added token. `tokenizers` takes no
+invalid UTF-8: there the reference stands alone, and sees an invalid byte as a lone surrogate, which is no letter, number
 or white space. Long lines come from `tokenizers` alone.
 """
 
@@ -25,12 +33,17 @@ import pathlib
 import random
 
 import regex
+import tiktoken
 import tokenizers
-from tokenizers import ByteLevelBPETokenizer, Tokenizer, models, pre_tokenizers, trainers
+from tokenizers import (ByteLevelBPETokenizer, Regex, Tokenizer, models, pre_tokenizers,
+                        trainers)
 
 OUT = pathlib.Path(__file__).resolve().parent.parent / "src" / "text" / "testdata"
 END = "<|endoftext|>"
 SMALL_SIZE = 400
+LLAMA3_SIZE = 420
+LLAMA3_PATTERN = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
+                  r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
 PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
 TRAINING = """\
@@ -139,6 +152,18 @@ INVALID = [
     ("all bytes", bytes(range(256))),
 ]
 
+# For Llama 3's pattern.
+HARD_LLAMA3 = [
+    ("contractions in any case", "it's IT'S He'Ll they'VE I'M don'T x'\u017f 'S'T'RE"),
+    ("numbers of many digits", "1 12 123 1234 12345 123456 1234567 a1234b \u0663\u0664\u0665\u0667 \u2167\u2167"),
+    ("symbols before letters", "(oars) _oars \t\toars \u00a0oars $oars !!oars ?\u00e9"),
+    ("symbols before line ends", "oars.\n\noars!\r\n\r\n  oars;\n\n\n oars ?\n x"),
+    ("white space before line ends", "a  \n b \t\r\n\r\n  c \n\n \n d   \n   "),
+    ("an added token", "a<tool>b <tool> <tool><tool>\n<tool"),
+    ("special tokens as text", "<|begin_of_text|>oars<|end_of_text|>"),
+    ("white space that is no space", "a\u3000\u3000b \u2028\n\u2029 c\u0085\u0085d"),
+]
+
 # Text is start + unit * times + end.
 LONG = [
     ("ten million letters", "", "a", 10_000_000, ""),
@@ -170,36 +195,44 @@ def letters():
 
 
 class Reference:
-    """GPT-2's encoder, plainly: slow, and sees any bytes."""
+    """The encoder, plainly: slow, and sees any bytes."""
 
-    def __init__(self, vocab, merges):
-        self.vocab, self.letters = vocab, letters()
+    def __init__(self, vocab, merges, pattern=PATTERN, ignore_merges=False, added=()):
+        self.vocab, self.letters, self.pattern = vocab, letters(), pattern
+        self.ignore_merges, self.added = ignore_merges, dict(added)
         self.ranks = {pair: rank for rank, pair in enumerate(merges)}
 
     def join(self, tokens):
         while len(tokens) > 1:
-            best = min(zip(tokens, tokens[1:]), key=lambda pair: self.ranks.get(pair, 1 << 60))
+            pairs = list(zip(tokens, tokens[1:]))
+            best = min(pairs, key=lambda pair: self.ranks.get(pair, 1 << 60))
             if best not in self.ranks:
                 break
-            joined, at = [], 0
-            while at < len(tokens):
-                if tuple(tokens[at:at + 2]) == best:
-                    joined.append(tokens[at] + tokens[at + 1])
-                    at += 2
-                else:
-                    joined.append(tokens[at])
-                    at += 1
-            tokens = joined
+            at = pairs.index(best)
+            tokens = [*tokens[:at], tokens[at] + tokens[at + 1], *tokens[at + 2:]]
         return tokens
 
     def encode(self, data):
         text = data.decode("utf-8", errors="surrogateescape")
-        pieces = regex.findall(PATTERN, text)
+        parts = [text]
+        if self.added:
+            parts = regex.split("(" + "|".join(map(regex.escape, self.added)) + ")", text)
+        ids = []
+        for part in parts:
+            ids += [self.added[part]] if part in self.added else self.encode_plain(part)
+        return ids
+
+    def encode_plain(self, text):
+        pieces = [match.group() for match in regex.finditer(self.pattern, text)]
         assert "".join(pieces) == text
         ids = []
         for piece in pieces:
             symbols = [self.letters[b] for b in piece.encode("utf-8", errors="surrogateescape")]
-            ids += [self.vocab[token] for token in self.join(symbols)]
+            if self.ignore_merges and "".join(symbols) in self.vocab:
+                symbols = ["".join(symbols)]
+            else:
+                symbols = self.join(symbols)
+            ids += [self.vocab[token] for token in symbols]
         return ids
 
 
@@ -221,21 +254,106 @@ class Pair:
         return by_reference
 
 
-def train_small():
+def trained(pre_tokenizer, size):
+    """Vocabulary in order of ids, and merges as pairs."""
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.pre_tokenizer = pre_tokenizer
     tokenizer.train_from_iterator([TRAINING], trainers.BpeTrainer(
-        vocab_size=SMALL_SIZE - 1, min_frequency=2, special_tokens=[], show_progress=False,
+        vocab_size=size, min_frequency=2, special_tokens=[], show_progress=False,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
     model = json.loads(tokenizer.to_str())["model"]
     vocab = dict(sorted(model["vocab"].items(), key=lambda entry: entry[1]))
-    vocab[END] = len(vocab)
-    merges = [merge if isinstance(merge, str) else " ".join(merge) for merge in model["merges"]]
-    folder = OUT / "small"
+    return vocab, [tuple(m.split(" ")) if isinstance(m, str) else tuple(m) for m in model["merges"]]
+
+
+def byte_level(use_regex):
+    return {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True,
+            "use_regex": use_regex}
+
+
+def write_tokenizer_json(folder, pre_tokenizer, vocab, merges, added, ignore_merges):
+    """As our writer does. added: text and whether it is special, numbered behind the vocabulary."""
+    document = {
+        "version": "1.0", "truncation": None, "padding": None,
+        "added_tokens": [
+            {"id": len(vocab) + n, "content": text, "single_word": False, "lstrip": False,
+             "rstrip": False, "normalized": False, "special": special}
+            for n, (text, special) in enumerate(added)],
+        "normalizer": None, "pre_tokenizer": pre_tokenizer, "post_processor": byte_level(True),
+        "decoder": byte_level(True),
+        "model": {"type": "BPE", "dropout": None, "unk_token": None,
+                  "continuing_subword_prefix": None, "end_of_word_suffix": None, "fuse_unk": False,
+                  "byte_fallback": False, "ignore_merges": ignore_merges, "vocab": vocab,
+                  "merges": [" ".join(merge) for merge in merges]}}
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / "tokenizer.json").write_text(json.dumps(document, indent=1) + "\n")
+
+
+def train_small():
+    vocab, merges = trained(pre_tokenizers.ByteLevel(add_prefix_space=False), SMALL_SIZE - 1)
+    folder = OUT / "small"
+    write_tokenizer_json(folder, byte_level(True), vocab, merges, [(END, True)], False)
+    vocab[END] = len(vocab)
+    lines = ["#version: 0.2", *(" ".join(merge) for merge in merges), ""]
     (folder / "vocab.json").write_text(json.dumps(vocab))
-    (folder / "merges.txt").write_text("\n".join(["#version: 0.2", *merges, ""]), encoding="utf-8")
+    (folder / "merges.txt").write_text("\n".join(lines), encoding="utf-8")
     return folder
+
+
+class Llama3:
+    """Encodes by llama3/tokenizer.json, which is written first."""
+
+    def __init__(self):
+        split = pre_tokenizers.Split(Regex(LLAMA3_PATTERN), "isolated")
+        vocab, _ = trained(pre_tokenizers.Sequence(
+            [split, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]), LLAMA3_SIZE)
+        # All ways to spell a token from two others, but for a few tokens, which then come of whole
+        # pieces alone.
+        merges = []
+        for token, number in vocab.items():
+            ways = [(token[:at], token[at:]) for at in range(1, len(token))]
+            ways = [way for way in ways if way[0] in vocab and way[1] in vocab]
+            if number % 10 != 9:
+                merges += sorted(ways, key=lambda way: (vocab[way[0]], vocab[way[1]]))
+        added = [("<|begin_of_text|>", True), ("<tool>", False), ("<|end_of_text|>", True)]
+        self.special = len(vocab), len(vocab) + 2
+        tool = {"<tool>": len(vocab) + 1}
+        pre_tokenizer = {"type": "Sequence", "pretokenizers": [
+            {"type": "Split", "pattern": {"Regex": LLAMA3_PATTERN}, "behavior": "Isolated",
+             "invert": False}, byte_level(False)]}
+        write_tokenizer_json(OUT / "llama3", pre_tokenizer, vocab, merges, added, True)
+        self.library = Tokenizer.from_file(str(OUT / "llama3" / "tokenizer.json"))
+        self.library.encode_special_tokens = True
+        self.reference = Reference(vocab, merges, LLAMA3_PATTERN, True, tool)
+        byte_of = {letter: byte for byte, letter in letters().items()}
+        # `tiktoken` takes its merges from the ids of the results.
+        self.by_rank = tiktoken.Encoding(
+            "golden", pat_str=LLAMA3_PATTERN, special_tokens={},
+            mergeable_ranks={bytes(byte_of[c] for c in token): number
+                             for token, number in vocab.items() if number % 10 != 9 or len(token) == 1})
+
+    def encode(self, name, text):
+        by_library = self.library.encode(text).ids
+        assert by_library == self.reference.encode(text.encode()), name
+        assert self.library.decode(by_library, skip_special_tokens=False) == text, name
+        return by_library
+
+    def encode_long(self, unit, text):
+        if not unit.isspace() or "\n" in unit:
+            return self.library.encode(text).ids
+        # Oniguruma gives up on a long run of white space ("retry-limit-in-match over").
+        pieces = [match.group() for match in regex.finditer(LLAMA3_PATTERN, text)]
+        assert "".join(pieces) == text
+        spelled = ("".join(self.reference.letters[b] for b in piece.encode()) for piece in pieces)
+        return [token.id for piece in spelled for token in self.library.model.tokenize(piece)]
+
+    def check_by_rank(self, text):
+        """Text without the pieces that only a token without a merge makes."""
+        ids = self.reference.encode_plain(text)
+        if all(number % 10 != 9 or number < 256 for number in ids):
+            assert ids == self.by_rank.encode_ordinary(text), text
+            return 1
+        return 0
 
 
 def runs(ids):
@@ -248,14 +366,56 @@ def runs(ids):
     return out
 
 
+def write_golden(name, golden, cases, long_cases):
+    lines = [json.dumps(golden, indent=1)[:-2]]
+    for key, entries in (("cases", cases), ("long_cases", long_cases)):
+        rows = ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in entries)
+        lines.append(f' "{key}": [\n{rows}\n ]')
+    (OUT / name).write_text(",\n".join(lines) + "\n}\n")
+
+
+def check_small_json(small, named):
+    """`tokenizers` reads small/tokenizer.json as it reads the two files."""
+    library = Tokenizer.from_file(str(OUT / "small" / "tokenizer.json"))
+    library.encode_special_tokens = True
+    for name, text in named:
+        assert library.encode(text).ids == small.library.encode(text).ids, name
+
+
+def golden_llama3(named):
+    llama3 = Llama3()
+    cases = [{"name": name, "text": text, "llama3": llama3.encode(name, text)}
+             for name, text in named + HARD_LLAMA3]
+    cases += [{"name": name, "base64": base64.b64encode(data).decode(),
+               "llama3": llama3.reference.encode(data)} for name, data in INVALID]
+    checked = sum(llama3.check_by_rank(text) for _, text in named)
+    print(f"tiktoken gives the same ids for {checked} texts")
+    long_cases = []
+    for name, start, unit, times, end in LONG:
+        ids = llama3.encode_long(unit, start + unit * times + end)
+        long_cases.append({"name": name, "start": start, "unit": unit, "times": times, "end": end,
+                           "llama3_runs": runs(ids)})
+    golden = {"provenance": {"script": "tools/golden_tokenizer.py",
+                             "date": datetime.date.today().isoformat(),
+                             "tokenizers": tokenizers.__version__,
+                             "tiktoken": tiktoken.__version__, "regex": regex.__version__,
+                             "texts that tiktoken was asked for too": checked}}
+    write_golden("golden_llama3.json", golden, cases, long_cases)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--gpt2", type=pathlib.Path, required=True, metavar="FOLDER")
+    parser.add_argument("--gpt2", type=pathlib.Path, metavar="FOLDER")
     options = parser.parse_args()
-    small, gpt2 = Pair(train_small()), Pair(options.gpt2)
-
-    cases = []
+    small = Pair(train_small())
     named = HARD + [(f"at random {seed}", at_random(seed)) for seed in range(150)]
+    check_small_json(small, named)
+    golden_llama3(named)
+    if options.gpt2 is None:
+        print("golden_tokenizer.json stays as it is: no --gpt2")
+        return
+    gpt2 = Pair(options.gpt2)
+    cases = []
     for name, text in named:
         cases.append({"name": name, "text": text, "gpt2": gpt2.encode(name, text),
                       "small": small.encode(name, text)})
@@ -280,11 +440,7 @@ def main():
         "training_text": TRAINING,
         "small_vocab_size": SMALL_SIZE,
     }
-    lines = [json.dumps(golden, indent=1)[:-2]]
-    for key, entries in (("cases", cases), ("long_cases", long_cases)):
-        rows = ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in entries)
-        lines.append(f' "{key}": [\n{rows}\n ]')
-    (OUT / "golden_tokenizer.json").write_text(",\n".join(lines) + "\n}\n")
+    write_golden("golden_tokenizer.json", golden, cases, long_cases)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 
 #include "app/commands.h"
 #include "app/rank.h"
+#include "app/tokenizer_files.h"
 #include "checkpoint/reader.h"
 #include "config/groups/generate.h"
 #include "core/error.h"
@@ -31,22 +32,27 @@ void declare(GenerateCommandOptions& options, config::OptionSet& set) {
 }
 
 // The tokenizer that was asked for, or the run's own, whose files are named as from where it ran.
+// Either may be given another end of documents.
 text::Tokenizer tokenizer_of(const config::TokenizerOptions& given,
                              const config::TokenizerOptions& saved) {
-  const config::TokenizerOptions& files = given.vocab_file ? given : saved;
-  if (!files.vocab_file) {
+  const bool is_given = given.names_files();
+  config::TokenizerOptions files = is_given ? given : saved;
+  if (given.eod_token) files.eod_token = given.eod_token;
+  if (!files.names_files()) {
     fail_usage({.where = "tokenizer",
                 .what = "the run was trained without one",
                 .rule = "text needs a tokenizer",
-                .remedy = "give --vocab-file and --merge-file"});
+                .remedy = "give --tokenizer-model, or --vocab-file and --merge-file"});
   }
-  if (!given.vocab_file && !std::filesystem::exists(*files.vocab_file)) {
+  const Path& file = files.tokenizer_model ? *files.tokenizer_model : *files.vocab_file;
+  if (!is_given && !std::filesystem::exists(file)) {
     fail_usage({.where = "tokenizer",
-                .what = format("the run's {} is not there", files.vocab_file->string()),
+                .what = format("the run's {} is not there", file.string()),
                 .rule = "a run names its tokenizer as seen from the folder in which it was started",
-                .remedy = "start there, or give --vocab-file and --merge-file"});
+                .remedy = "start there, or give --tokenizer-model, or --vocab-file and "
+                          "--merge-file"});
   }
-  return *load_tokenizer(files);
+  return require_tokenizer(files);
 }
 
 // Words of the word embeddings, as stored.

@@ -110,7 +110,9 @@ void say_text(const Inspected& of, const std::optional<text::Tokenizer>& tokeniz
       say(format("sequence {}:{}{}", sequence, ids, more));
     }
   }
-  if (!tokenizer) say("give the tokenizer too (--vocab-file, --merge-file) to read the texts");
+  if (!tokenizer)
+    say("give the tokenizer too (--tokenizer-model, or --vocab-file and --merge-file) to read the "
+        "texts");
 }
 
 void say_json(const Inspected& of, const std::optional<text::Tokenizer>& tokenizer) {

@@ -2,7 +2,7 @@
 
 #include "app/commands.h"
 #include "app/inspect_dataset.h"
-#include "app/rank.h"
+#include "app/tokenizer_files.h"
 #include "app/tokenizer_input.h"
 #include "config/groups/data.h"
 #include "config/groups/preprocess.h"
@@ -26,22 +26,6 @@ void declare(Options& options, config::OptionSet& set) {
   set.add(options.tokenizer);
 }
 
-// As one types it in a shell.
-std::string quoted(const std::string& word) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+=:,@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string text(1, '\'');
-  for (const char c : word) {
-    if (c == '\'') {
-      text += "'\\''";
-    } else {
-      text += c;
-    }
-  }
-  return text += '\'';
-}
-
 std::string summary(const data::PreprocessedDataset& dataset) {
   const auto bytes = static_cast<double>(dataset.tokens * bytes_of(dataset.token_type));
   std::string text =
@@ -54,9 +38,8 @@ std::string summary(const data::PreprocessedDataset& dataset) {
 // A command that trains on the dataset as it is.
 std::string next_command(const data::PreprocessedDataset& dataset,
                          const config::TokenizerOptions& tokenizer) {
-  std::string text = format("trireme train --data-path {} --vocab-file {} --merge-file {}",
-                            quoted(dataset.prefix.string()), quoted(tokenizer.vocab_file->string()),
-                            quoted(tokenizer.merge_file->string()));
+  std::string text = format("trireme train --data-path {} {}", shell_word(dataset.prefix.string()),
+                            tokenizer_words(tokenizer));
   text +=
       " --num-layers 4 --hidden-size 256 --num-attention-heads 4 --seq-length 128"
       " --micro-batch-size 8 --train-iters 200 --lr 1e-3 --save checkpoints";
@@ -80,22 +63,9 @@ data::CorpusFormat corpus_format(config::InputFormat format) {
   return data::CorpusFormat::automatic;
 }
 
-text::Tokenizer required_tokenizer(const config::TokenizerOptions& options,
-                                   const config::OptionSet& set) {
-  std::optional<text::Tokenizer> tokenizer = load_tokenizer(options);
-  if (!tokenizer) {
-    set.refuse({.names = {"input"},
-                .what = "there is no tokenizer",
-                .rule = "text becomes tokens by a tokenizer",
-                .remedy = "give --vocab-file and --merge-file; `trireme tokenizer train` makes "
-                          "them"});
-  }
-  return std::move(*tokenizer);
-}
-
-void preprocess(const Options& options, const config::OptionSet& set, ThreadPool& pool) {
+void preprocess(const Options& options, ThreadPool& pool) {
   const config::PreprocessOptions& preprocess = options.preprocess;
-  const text::Tokenizer tokenizer = required_tokenizer(options.tokenizer, set);
+  const text::Tokenizer tokenizer = require_tokenizer(options.tokenizer);
   const data::Preprocessed done = data::preprocess(
       {.corpus = {.inputs = input_paths(preprocess.input),
                   .format = corpus_format(preprocess.input_format),
@@ -127,7 +97,7 @@ void merge(const config::PreprocessOptions& options) {
              merged.tokens, name_of(merged.token_type)));
 }
 
-int run(const Options& options, const config::OptionSet& set) {
+int run(const Options& options, const config::OptionSet& /*set*/) {
   const config::PreprocessOptions& preprocess_options = options.preprocess;
   if (!preprocess_options.merge.empty()) {
     merge(preprocess_options);
@@ -139,7 +109,7 @@ int run(const Options& options, const config::OptionSet& set) {
     inspect_dataset(*preprocess_options.inspect, load_tokenizer(options.tokenizer),
                     preprocess_options.json, pool);
   } else {
-    preprocess(options, set, pool);
+    preprocess(options, pool);
   }
   return 0;
 }
@@ -172,7 +142,7 @@ Command preprocess_command() {
            "--output-prefix data/books --vocab-file vocab.json --merge-file merges.txt "
            "--append-eod\n"
            "zcat papers.gz | trireme preprocess --input - --input-format jsonl --json-keys title "
-           "abstract --output-prefix papers --vocab-file vocab.json --merge-file merges.txt "
+           "abstract --output-prefix papers --tokenizer-model llama3/tokenizer.json "
            "--append-eod\n"
            "trireme preprocess --merge data/crawl_text_document data/books_text_document "
            "--output-prefix data/all\n"

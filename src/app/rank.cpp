@@ -27,9 +27,4 @@ int threads_of(const config::EngineOptions& options) {
 
 LocalRank::LocalRank(const config::EngineOptions& options) : cpu(one_rank(options)) {}
 
-std::optional<text::Tokenizer> load_tokenizer(const config::TokenizerOptions& options) {
-  if (!options.vocab_file) return std::nullopt;
-  return text::Tokenizer::load(*options.vocab_file, *options.merge_file);
-}
-
 }  // namespace trireme::app

@@ -1,13 +1,9 @@
 #pragma once
-#include <optional>
-
 #include "comm/local/solo.h"
 #include "config/groups/engine.h"
-#include "config/groups/tokenizer.h"
 #include "device/cpu/cpu_device.h"
 #include "engine/session.h"
 #include "ops/kernel.h"
-#include "text/tokenizer.h"
 
 namespace trireme::app {
 
@@ -28,9 +24,5 @@ struct LocalRank {
 
 /// Threads of each rank: as asked for, or this machine's usable cores over the ranks.
 [[nodiscard]] int threads_of(const config::EngineOptions& options);
-
-/// The tokenizer of the options; none where they name none.
-[[nodiscard]] std::optional<text::Tokenizer> load_tokenizer(
-    const config::TokenizerOptions& options);
 
 }  // namespace trireme::app

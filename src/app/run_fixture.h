@@ -101,8 +101,7 @@ class RunTest : public testing::Test {
            kTokenizer + " " + more;
   }
 
-  inline static const std::string kTokenizer =
-      "--vocab-file tokenizer/vocab.json --merge-file tokenizer/merges.txt";
+  inline static const std::string kTokenizer = "--tokenizer-model tokenizer";
   inline static Path folder_;
 };
 

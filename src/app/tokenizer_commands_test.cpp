@@ -10,6 +10,7 @@
 #include "app/commands.h"
 #include "app/program.h"
 #include "core/file.h"
+#include "text/pattern.h"
 #include "text/tokenizer.h"
 
 namespace trireme::app {
@@ -68,6 +69,64 @@ TEST_F(TokenizerCommands, TrainWritesAVocabularyAndSaysSo) {
   EXPECT_TRUE(tokenizer.id_of(" oars").has_value());
   EXPECT_NE(output_.find("tokens = 256 bytes + "), std::string::npos) << output_;
   EXPECT_NE(errors_.find("300 tokens were asked for"), std::string::npos) << errors_;
+}
+
+TEST_F(TokenizerCommands, AFolderAFileOrTwoFilesAreTheSameTokenizer) {
+  ASSERT_EQ(train(), 0) << errors_;
+  ASSERT_EQ(code({"encode", at("corpus/a.txt")}), 0) << errors_;
+  const std::string expected = output_;
+  for (const char* model : {"new/tokenizer", "new/tokenizer/tokenizer.json"}) {
+    ASSERT_EQ(run({"tokenizer", "encode", at("corpus/a.txt"), "--tokenizer-model", at(model)}), 0)
+        << errors_;
+    EXPECT_EQ(output_, expected);
+  }
+}
+
+TEST_F(TokenizerCommands, EachNeedsOneTokenizer) {
+  ASSERT_EQ(train(), 0) << errors_;
+  for (const char* name : {"encode", "decode"}) {
+    EXPECT_EQ(run({"tokenizer", name, at("corpus/a.txt")}), 2);
+    EXPECT_NE(errors_.find("give --tokenizer-model, or --vocab-file and --merge-file"),
+              std::string::npos)
+        << errors_;
+    EXPECT_EQ(code({name, at("corpus/a.txt"), "--tokenizer-model", at("new/tokenizer")}), 2);
+    EXPECT_NE(errors_.find("are both given"), std::string::npos) << errors_;
+  }
+  EXPECT_EQ(run({"tokenizer", "encode", at("corpus/a.txt"), "--tokenizer-model", at("absent")}), 1);
+  EXPECT_NE(errors_.find("absent"), std::string::npos) << errors_;
+}
+
+TEST_F(TokenizerCommands, TheEndOfADocumentMustBeASpecialToken) {
+  ASSERT_EQ(train(), 0) << errors_;
+  EXPECT_EQ(code({"encode", at("corpus/a.txt"), "--eod-token", "<|endoftext|>"}), 0) << errors_;
+  EXPECT_EQ(code({"encode", at("corpus/a.txt"), "--eod-token", "oars"}), 2);
+  EXPECT_NE(errors_.find("--eod-token: \"oars\" is no special token"), std::string::npos)
+      << errors_;
+  EXPECT_NE(errors_.find("it has '<|endoftext|>'"), std::string::npos) << errors_;
+}
+
+TEST_F(TokenizerCommands, TrainsByAnyPatternAndEncodesByIt) {
+  for (const std::string pattern : {"llama3", R"([a-z]+|[^a-z]+)"}) {
+    ASSERT_EQ(run({"tokenizer", "train", at("corpus"), "--vocab-size", "290", "--output", at("b"),
+                   "--split-pattern", pattern, "--special-tokens", "<|end_of_text|>"}),
+              0)
+        << errors_;
+    const auto tokenizer = text::Tokenizer::load(folder_ / "b");
+    const std::string_view named = text::named_pattern(pattern);
+    EXPECT_EQ(tokenizer.vocabulary().split_pattern, named.empty() ? pattern : named);
+    const std::string text = "long bank.\n\nof\n 12345";
+    write_file(folder_ / "c.txt", text);
+    ASSERT_EQ(run({"tokenizer", "encode", at("c.txt"), "--tokenizer-model", at("b")}), 0)
+        << errors_;
+    std::string expected;
+    for (const int32_t id : tokenizer.encode(text)) expected += std::to_string(id) + " ";
+    expected.back() = '\n';
+    EXPECT_EQ(output_, expected);
+  }
+  EXPECT_EQ(run({"tokenizer", "train", at("corpus"), "--vocab-size", "290", "--output", at("b"),
+                 "--split-pattern", R"(\w+)"}),
+            2);
+  EXPECT_NE(errors_.find("--split-pattern: at offset 0"), std::string::npos) << errors_;
 }
 
 TEST_F(TokenizerCommands, TrainRefusesWhatCannotBe) {

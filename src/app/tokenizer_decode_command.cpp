@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/commands.h"
+#include "app/tokenizer_files.h"
 #include "app/tokenizer_input.h"
 #include "config/groups/tokenizer.h"
 #include "config/groups/tokenizer_code.h"
@@ -21,8 +22,6 @@ struct Options {
 void declare(Options& options, config::OptionSet& set) {
   set.add(options.code);
   set.add(options.tokenizer);
-  set.require("vocab-file");
-  set.require("merge-file");
 }
 
 /// Reads ids byte by byte, so that a document of any length needs no memory.
@@ -92,8 +91,7 @@ class Decoding {
 };
 
 int run(const Options& options, const config::OptionSet& /*set*/) {
-  const auto tokenizer =
-      text::Tokenizer::load(*options.tokenizer.vocab_file, *options.tokenizer.merge_file);
+  const text::Tokenizer tokenizer = require_tokenizer(options.tokenizer);
   std::string block(size_t{256} << 10, '\0');
   for (const Path& path : input_paths(options.code.input)) {
     InputFile file(path);
@@ -117,10 +115,9 @@ Command tokenizer_decode_command() {
            "behind each.",
        .examples =
            "echo '12510 6341 286 267 945 13' | trireme tokenizer decode --lines --vocab-file "
-           "vocab.json "
-           "--merge-file merges.txt\n"
-           "trireme tokenizer decode notes.ids --lines --vocab-file vocab.json --merge-file "
-           "merges.txt > notes.txt"},
+           "vocab.json --merge-file merges.txt\n"
+           "trireme tokenizer decode notes.ids --lines --tokenizer-model llama3/tokenizer.json > "
+           "notes.txt"},
       declare, run);
 }
 

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "app/commands.h"
+#include "app/tokenizer_files.h"
 #include "app/tokenizer_input.h"
 #include "config/groups/tokenizer.h"
 #include "config/groups/tokenizer_code.h"
@@ -28,8 +29,6 @@ void declare(Options& options, config::OptionSet& set) {
   set.add(options.code);
   set.add(options.encode);
   set.add(options.tokenizer);
-  set.require("vocab-file");
-  set.require("merge-file");
 }
 
 struct Counts {
@@ -90,7 +89,8 @@ class Encoding {
   Encoding(const Options& options, const text::Tokenizer& tokenizer)
       : options_(options),
         reader_({.inputs = input_paths(options.code.input),
-                 .split_documents_on = options.code.lines ? "\n" : ""}),
+                 .split_documents_on = options.code.lines ? "\n" : "",
+                 .cuts_at_lines = tokenizer.cuts_at_lines()}),
         pool_(usable_cores()),
         counts_(reader_.files().size()) {
     check_json_keys(options.encode.json_keys, reader_);
@@ -164,8 +164,7 @@ class Encoding {
 };
 
 int run(const Options& options, const config::OptionSet& /*set*/) {
-  const auto tokenizer =
-      text::Tokenizer::load(*options.tokenizer.vocab_file, *options.tokenizer.merge_file);
+  const text::Tokenizer tokenizer = require_tokenizer(options.tokenizer);
   Encoding(options, tokenizer).run();
   return 0;
 }
@@ -186,10 +185,9 @@ Command tokenizer_encode_command() {
            "Any bytes can be encoded, and trireme tokenizer decode gives them back. For training "
            "use trireme preprocess, which writes binary files.",
        .examples =
-           "echo 'Three banks of oars.' | trireme tokenizer encode --vocab-file vocab.json "
-           "--merge-file merges.txt\n"
-           "trireme tokenizer encode notes.txt --lines --vocab-file vocab.json --merge-file "
-           "merges.txt > notes.ids\n"
+           "echo 'Three banks of oars.' | trireme tokenizer encode --tokenizer-model tokenizer\n"
+           "trireme tokenizer encode notes.txt --lines --tokenizer-model llama3/tokenizer.json > "
+           "notes.ids\n"
            "trireme tokenizer encode books/ corpus.jsonl --count --vocab-file vocab.json "
            "--merge-file merges.txt"},
       declare, run);

@@ -1,14 +1,17 @@
-// trireme tokenizer train: text to vocab.json and merges.txt.
+// trireme tokenizer train: text to tokenizer.json, vocab.json and merges.txt.
 
 #include <optional>
 
 #include "app/commands.h"
 #include "app/tokenizer_input.h"
 #include "config/groups/tokenizer_train.h"
+#include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "core/thread_pool.h"
 #include "data/json_texts.h"
+#include "text/pattern.h"
+#include "text/split.h"
 #include "text/trainer.h"
 
 namespace trireme::app {
@@ -76,8 +79,23 @@ class Bars {
   bool merging_ = false;
 };
 
+std::string split_pattern(const std::string& option) {
+  const std::string_view named = text::named_pattern(option);
+  if (!named.empty()) return std::string(named);
+  try {
+    const text::Splitter compiles(option);
+  } catch (const Error& error) {
+    Trouble trouble = error.trouble();
+    trouble.where = "--split-pattern";
+    fail_usage(trouble);
+  }
+  return option;
+}
+
 int run(const Options& options, const config::OptionSet& /*set*/) {
-  data::CorpusReader reader({.inputs = input_paths(options.input)});
+  const std::string pattern = split_pattern(options.split_pattern);
+  data::CorpusReader reader(
+      {.inputs = input_paths(options.input), .cuts_at_lines = text::cuts_at_lines(pattern)});
   check_json_keys(options.json_keys, reader);
   make_folder(options.output);  // told now if it cannot be, not after the work
   CorpusTexts texts(reader, options.json_keys);
@@ -86,6 +104,7 @@ int run(const Options& options, const config::OptionSet& /*set*/) {
   const text::Tokenizer tokenizer = text::train(
       {.vocab_size = static_cast<int32_t>(options.vocab_size),
        .min_frequency = options.min_frequency,
+       .split_pattern = pattern,
        .special_tokens = options.special_tokens},
       [&](std::string& text) { return texts.next(text); }, pool,
       [&](const text::TrainProgress& progress) { bars.show(progress); });
@@ -94,7 +113,7 @@ int run(const Options& options, const config::OptionSet& /*set*/) {
 
   const text::Vocabulary& vocabulary = tokenizer.vocabulary();
   say(format("{}: {} tokens = 256 bytes + {} merges + {} special, from {} of text",
-             (options.output / "vocab.json").string(), tokenizer.vocab_size(),
+             options.output.string(), tokenizer.vocab_size(),
              tokenizer.vocab_size() - 256 - static_cast<int32_t>(vocabulary.special.size()),
              vocabulary.special.size(), bytes_text(static_cast<double>(reader.bytes_read()))));
   if (tokenizer.vocab_size() < options.vocab_size) {
@@ -113,15 +132,18 @@ Command tokenizer_train_command() {
       {.name = "tokenizer train",
        .summary = "make a tokenizer from text",
        .about =
-           "Learns a byte-level BPE vocabulary, as GPT-2 has one, from text and writes vocab.json "
-           "and merges.txt, whole or not at all. The same text gives the same files, whatever the "
-           "cores.\n"
+           "Learns a byte-level BPE vocabulary from text, as GPT-2 and Llama 3 have one. Writes "
+           "tokenizer.json, which Hugging Face's tokenizers read too, and, with GPT-2's split "
+           "pattern, the same as vocab.json and merges.txt. The same text gives the same files, "
+           "whatever the cores.\n"
            "A file whose name ends in .jsonl, .ndjson or .json has one JSON object a line, whose "
            "text is taken from the keys of --json-keys. Every other file is plain text. A folder "
            "stands for all files in it and in the folders below.",
        .examples =
            "trireme tokenizer train --input books/ notes.txt --vocab-size 8192 --output tokenizer\n"
            "trireme tokenizer train corpus.jsonl --vocab-size 32768 --output tokenizer\n"
+           "trireme tokenizer train books/ --vocab-size 32768 --split-pattern llama3 "
+           "--special-tokens '<|begin_of_text|>' '<|end_of_text|>' --output tokenizer\n"
            "zcat corpus.gz | trireme tokenizer train - --vocab-size 4096 --output tokenizer "
            "--special-tokens '<|endoftext|>' '<|user|>'"},
       declare, run);

@@ -5,6 +5,7 @@
 #include "app/commands.h"
 #include "app/plan_text.h"
 #include "app/rank.h"
+#include "app/tokenizer_files.h"
 #include "checkpoint/folder.h"
 #include "config/run_file.h"
 #include "core/error.h"
@@ -57,10 +58,11 @@ void declare(TrainCommandOptions& options, config::OptionSet& set) {
 int64_t vocabulary_of(const train::TrainOptions& options,
                       const std::optional<text::Tokenizer>& tokenizer) {
   if (!tokenizer && !options.model.vocab_size) {
-    fail_usage({.where = "vocabulary",
-                .what = "neither a tokenizer nor --vocab-size is given",
-                .rule = "the model needs to know how many words there are",
-                .remedy = "give --vocab-file and --merge-file, or --vocab-size"});
+    fail_usage(
+        {.where = "vocabulary",
+         .what = "neither a tokenizer nor --vocab-size is given",
+         .rule = "the model needs to know how many words there are",
+         .remedy = "give --tokenizer-model, or --vocab-file and --merge-file, or --vocab-size"});
   }
   const int64_t words = tokenizer ? tokenizer->vocab_size() : *options.model.vocab_size;
   if (options.model.vocab_size && *options.model.vocab_size < words) {
@@ -259,10 +261,9 @@ Command train_command() {
                 "checkpoint stands, bit for bit.",
        .examples =
            "trireme train --config examples/quickstart.toml --data-path corpus_text_document "
-           "--vocab-file vocab.json --merge-file merges.txt --train-iters 500 --save checkpoints\n"
+           "--tokenizer-model tokenizer --train-iters 500 --save checkpoints\n"
            "trireme train --config examples/quickstart.toml --data-path 0.7 books_text_document "
-           "0.3 web_text_document --vocab-file vocab.json --merge-file merges.txt --train-iters "
-           "500 --eod-mask-loss\n"
+           "0.3 web_text_document --tokenizer-model tokenizer --train-iters 500 --eod-mask-loss\n"
            "trireme train --config examples/quickstart.toml --vocab-size 50257 --train-iters 1 "
            "--dry-run\n"
            "trireme train --config examples/quickstart.toml --vocab-size 50257 --train-iters 20 "

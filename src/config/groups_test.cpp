@@ -362,6 +362,10 @@ TEST(Trainer, RefusesOptionsThatDoNotGoTogether) {
       {{"--lr-warmup-iters", "5", "--lr-decay-iters", "5"}, "is not below lr-decay-iters 5"},
       {{"--vocab-file", "v"}, "vocab-file without merge-file"},
       {{"--merge-file", "m"}, "merge-file without vocab-file"},
+      {{"--tokenizer-model", "t", "--vocab-file", "v", "--merge-file", "m"},
+       "tokenizer-model and vocab-file are both given"},
+      {{"--tokenizer-model", "t", "--merge-file", "m"},
+       "tokenizer-model and merge-file are both given"},
       {{"--save-interval", "5"}, "save-interval without save"},
   };
   for (const auto& [more, part] : cases) {

@@ -147,7 +147,7 @@ void CorpusReader::cut_records(CorpusBatch& batch) {
 
 void CorpusReader::cut_long_text(CorpusBatch& batch) {
   const size_t size = batch.buffer.size() - start_;
-  if (json_ || size < cut_at_) return;
+  if (json_ || !options_.cuts_at_lines || size < cut_at_) return;
   // A cut looks at the character behind it, and must not part a delimiter.
   const size_t margin = std::max(kLongestCharacter, delimiter_.size());
   if (size <= margin) return;

@@ -25,6 +25,8 @@ struct CorpusOptions {
   /// Plain text: what stands between two documents of a file and belongs to neither; documents
   /// without a byte are left out. Empty: a file is a document.
   std::string split_documents_on = {};
+  /// Whether the tokenizer cuts_at_lines(). Otherwise a document is one piece, however long.
+  bool cuts_at_lines = true;
 };
 
 /// A stretch of the corpus that can be encoded by itself: a line of JSONL, or a part of a plain

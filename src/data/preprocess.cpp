@@ -172,8 +172,10 @@ void check(const PreprocessOptions& options, const CorpusReader& reader,
   }
   if (options.append_eod && !tokenizer.end_of_text()) {
     fail_usage({.where = "--append-eod",
-                .what = format("the vocabulary has no \"{}\"", text::kEndOfText),
-                .remedy = "leave out --append-eod, or train a tokenizer with that special token"});
+                .what = format("the tokenizer has neither \"{}\" nor \"{}\"", text::kEndOfText,
+                               text::kEndOfTextOfLlama3),
+                .remedy = "name another of its special tokens by --eod-token, leave out "
+                          "--append-eod, or train a tokenizer with that special token"});
   }
 }
 
@@ -201,7 +203,9 @@ Path dataset_prefix(const Path& prefix, const std::string& key) {
 
 Preprocessed preprocess(const PreprocessOptions& options, const text::Tokenizer& tokenizer,
                         ThreadPool& pool) {
-  CorpusReader reader(options.corpus);
+  CorpusOptions corpus = options.corpus;
+  corpus.cuts_at_lines = tokenizer.cuts_at_lines();
+  CorpusReader reader(std::move(corpus));
   check(options, reader, tokenizer);
   const size_t keys = options.json_keys.size();
   const Job job = {options, reader, options.append_eod ? tokenizer.end_of_text() : std::nullopt};

@@ -24,7 +24,14 @@ struct Encoder::Scratch {
   WordCache cache;
   std::vector<int32_t> tokens;  // of the piece at hand
 
-  std::span<const int32_t> join(std::string_view piece) {
+  std::span<const int32_t> tokens_of(std::string_view piece) {
+    if (state.vocabulary.ignore_merges) {
+      const auto whole = state.ids.find(piece);
+      if (whole != state.ids.end()) {
+        tokens.assign(1, whole->second);
+        return tokens;
+      }
+    }
     tokens.resize(piece.size());
     std::transform(piece.begin(), piece.end(), tokens.begin(),
                    [&](char byte) { return state.byte_ids[static_cast<uint8_t>(byte)]; });
@@ -43,25 +50,27 @@ struct Encoder::Scratch {
         out.insert(out.end(), slot->tokens.begin(), slot->tokens.begin() + slot->count);
         continue;
       }
-      const std::span<const int32_t> joined = join(piece);
+      const std::span<const int32_t> joined = tokens_of(piece);
       if (slot != nullptr) slot->put(piece, joined);
       out.insert(out.end(), joined.begin(), joined.end());
     }
     if (tokens.capacity() > kKeptTokens) tokens = {};
   }
 
-  // The special token that begins at this place of the text, longest first; -1: none.
-  [[nodiscard]] int32_t special_at(std::string_view text, size_t at) const {
-    for (const int32_t id : state.special_by_first_byte[static_cast<uint8_t>(text[at])]) {
+  // The token of the table that begins at this place of the text, longest first; -1: none.
+  [[nodiscard]] int32_t token_at(const Tokenizer::State::ByFirstByte& table, std::string_view text,
+                                 size_t at) const {
+    for (const int32_t id : table[static_cast<uint8_t>(text[at])]) {
       if (text.substr(at).starts_with(state.vocabulary.tokens[static_cast<size_t>(id)])) return id;
     }
     return -1;
   }
 
-  void encode_with_special(std::string_view text, std::vector<int32_t>& out) {
+  void encode_around(const Tokenizer::State::ByFirstByte& table, std::string_view text,
+                     std::vector<int32_t>& out) {
     size_t start = 0;
     for (size_t at = 0; at < text.size();) {
-      const int32_t id = special_at(text, at);
+      const int32_t id = token_at(table, text, at);
       if (id < 0) {
         ++at;
         continue;
@@ -83,8 +92,11 @@ Encoder::Encoder(Encoder&&) noexcept = default;
 Encoder& Encoder::operator=(Encoder&&) noexcept = default;
 
 void Encoder::encode(std::string_view text, std::vector<int32_t>& out, EncodeOptions options) {
+  const Tokenizer::State& state = scratch_->state;
   if (options.parse_special_tokens) {
-    scratch_->encode_with_special(text, out);
+    scratch_->encode_around(state.all_by_first_byte, text, out);
+  } else if (!state.vocabulary.added.empty()) {
+    scratch_->encode_around(state.added_by_first_byte, text, out);
   } else {
     scratch_->encode_plain(text, out);
   }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "text/test_support.h"
+#include "text/tokenizer_json.h"
 #include "text/trainer.h"
 
 namespace trireme::text {
@@ -12,6 +13,11 @@ using Json = nlohmann::json;
 
 const Json& golden() {
   static const Json value = Json::parse(read_file(testdata() / "golden_tokenizer.json"));
+  return value;
+}
+
+const Json& golden_llama3() {
+  static const Json value = Json::parse(read_file(testdata() / "golden_llama3.json"));
   return value;
 }
 
@@ -32,10 +38,10 @@ std::string from_base64(const std::string& text) {
   return bytes;
 }
 
-void expect_golden(const Tokenizer& tokenizer, const std::string& ids) {
-  ASSERT_GT(golden().at("cases").size(), 200U);
+void expect_golden(const Tokenizer& tokenizer, const Json& from, const std::string& ids) {
+  ASSERT_GT(from.at("cases").size(), 200U);
   Encoder encoder(tokenizer);
-  for (const Json& entry : golden().at("cases")) {
+  for (const Json& entry : from.at("cases")) {
     const std::string text = entry.contains("text")
                                  ? entry.at("text").get<std::string>()
                                  : from_base64(entry.at("base64").get<std::string>());
@@ -46,8 +52,8 @@ void expect_golden(const Tokenizer& tokenizer, const std::string& ids) {
   }
 }
 
-void expect_golden_long(const Tokenizer& tokenizer, const std::string& runs) {
-  for (const Json& entry : golden().at("long_cases")) {
+void expect_golden_long(const Tokenizer& tokenizer, const Json& from, const std::string& runs) {
+  for (const Json& entry : from.at("long_cases")) {
     std::string text = entry.at("start");
     const std::string unit = entry.at("unit");
     for (size_t times = entry.at("times"); times > 0; --times) text += unit;
@@ -63,11 +69,28 @@ void expect_golden_long(const Tokenizer& tokenizer, const std::string& runs) {
 }
 
 TEST(Golden, SmallVocabularyEncodesHardTextsToTheToken) {
-  expect_golden(small_tokenizer(), "small");
+  expect_golden(small_tokenizer(), golden(), "small");
 }
 
 TEST(Golden, SmallVocabularyEncodesLinesOfTenMegabytes) {
-  expect_golden_long(small_tokenizer(), "small_runs");
+  expect_golden_long(small_tokenizer(), golden(), "small_runs");
+}
+
+TEST(Golden, Llama3sPatternAndMergesEncodeHardTextsToTheToken) {
+  expect_golden(Tokenizer::load(testdata() / "llama3"), golden_llama3(), "llama3");
+}
+
+TEST(Golden, Llama3sPatternEncodesLinesOfTenMegabytes) {
+  expect_golden_long(Tokenizer::load(testdata() / "llama3"), golden_llama3(), "llama3_runs");
+}
+
+// The golden ids are those of Hugging Face's tokenizers reading these very files.
+TEST(Golden, TokenizerJsonIsWrittenAsTheFilesThatThePublicLibraryRead) {
+  for (const char* name : {"small", "llama3"}) {
+    const std::string text = read_file(testdata() / name / "tokenizer.json");
+    EXPECT_EQ(to_tokenizer_json(parse_tokenizer_json(text, name)), text);
+  }
+  EXPECT_EQ(Tokenizer::load(testdata() / "small").vocabulary(), small_tokenizer().vocabulary());
 }
 
 TEST(Golden, TrainingGivesTheVocabularyOfThePublicTrainer) {
@@ -103,11 +126,11 @@ TEST_F(GoldenGpt2, EncodesHardTextsToTheToken) {
   const Tokenizer tokenizer = Tokenizer::load(gpt2_);
   EXPECT_EQ(tokenizer.vocab_size(), 50257);
   EXPECT_EQ(tokenizer.end_of_text(), 50256);
-  expect_golden(tokenizer, "gpt2");
+  expect_golden(tokenizer, golden(), "gpt2");
 }
 
 TEST_F(GoldenGpt2, EncodesLinesOfTenMegabytes) {
-  expect_golden_long(Tokenizer::load(gpt2_), "gpt2_runs");
+  expect_golden_long(Tokenizer::load(gpt2_), golden(), "gpt2_runs");
 }
 
 TEST_F(GoldenGpt2, LoadedAndSavedComesOutByteForByte) {

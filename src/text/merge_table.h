@@ -34,9 +34,9 @@ class MergeTable {
 /// Joins the tokens of one piece by the rule in tokenizer.h. One object serves one thread and keeps
 /// scratch space. The table must outlive it.
 ///
-/// Short pieces: the ranks of all pairs in an array, searched for the least after every merge;
-/// O(n^2), but without a branch that could be guessed wrong. Longer ones: a linked list of tokens,
-/// and for each rank the places where its pair was seen; O(n log n).
+/// Short pieces: the ranks of all pairs in an array, searched for the least; O(n^2), but without a
+/// branch that could be guessed wrong. Longer ones: a linked list of tokens, and a heap of the
+/// pairs by rank and place; O(n log n).
 class Joiner {
  public:
   /// Longest piece that the quadratic way takes, where both are about as fast.
@@ -57,9 +57,7 @@ class Joiner {
   std::vector<uint32_t> pair_ranks_;  // of the pair that begins at each place
   std::vector<uint32_t> next_;        // places of the neighbours of each token that is left
   std::vector<uint32_t> previous_;
-  std::vector<std::vector<uint32_t>> places_;  // by rank, with places that are no longer true
-  std::vector<uint32_t> pending_;              // heap of the ranks that have places, least on top
-  std::vector<uint32_t> now_;                  // places of the rank being merged
+  std::vector<uint64_t> pending_;  // heap of rank and place, least on top; some are no longer true
 };
 
 }  // namespace trireme::text

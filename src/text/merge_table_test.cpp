@@ -15,16 +15,10 @@ std::vector<int32_t> joined_plainly(const MergeTable& table, std::vector<int32_t
     for (size_t at = 0; at + 1 < tokens.size(); ++at)
       best = std::min(best, table.rank(tokens[at], tokens[at + 1]));
     if (best == MergeTable::kNoMerge) return tokens;
-    std::vector<int32_t> joined;
-    for (size_t at = 0; at < tokens.size(); ++at) {
-      if (at + 1 < tokens.size() && table.rank(tokens[at], tokens[at + 1]) == best) {
-        joined.push_back(table.result(best));
-        ++at;
-      } else {
-        joined.push_back(tokens[at]);
-      }
-    }
-    tokens = joined;
+    size_t at = 0;
+    while (table.rank(tokens[at], tokens[at + 1]) != best) ++at;
+    tokens[at] = table.result(best);
+    tokens.erase(tokens.begin() + static_cast<ptrdiff_t>(at) + 1);
   }
 }
 
@@ -35,8 +29,7 @@ Vocabulary wild_vocabulary(Random& random) {
   std::vector<int32_t> ids;
   const Vocabulary bytes = make_vocabulary({}, {});
   for (const char* byte : {"a", "b", "c", "d"}) {
-    const auto found = std::find(bytes.tokens.begin(), bytes.tokens.end(), byte);
-    ids.push_back(static_cast<int32_t>(found - bytes.tokens.begin()));
+    ids.push_back(find_token(bytes, byte));
   }
   for (size_t round = 0; round < 60; ++round) {
     const Merge merge{ids[below(random, ids.size())], ids[below(random, ids.size())]};

@@ -3,11 +3,13 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
 #include "core/error.h"
 #include "core/format.h"
+#include "text/pattern.h"
 #include "text/utf8.h"
 
 namespace trireme::text {
@@ -16,6 +18,14 @@ namespace {
 constexpr char kSymbol = '~';
 // A clean copy above this is given back after its text.
 constexpr size_t kKeptBytes = size_t{1} << 20;
+
+// Steps that one match may take before it is given up. Sound patterns take a few for each byte at
+// the most; others, as (a+)+b, would go on for ages.
+uint32_t match_limit(size_t text_bytes) {
+  constexpr uint64_t kFree = 10'000'000;
+  constexpr uint64_t kPerByte = 64;
+  return static_cast<uint32_t>(std::min<uint64_t>(kFree + kPerByte * text_bytes, UINT32_MAX));
+}
 
 std::string pcre2_text(int error) {
   std::array<PCRE2_UCHAR, 256> buffer = {};
@@ -43,16 +53,30 @@ struct Splitter::State {
   Mode mode = Mode::interpreted;
 };
 
-Splitter::Splitter(const char* pattern, Mode mode) {
+Splitter::Splitter(std::string_view pattern, Mode mode) {
   auto state = std::make_unique<State>();
+  const std::string source = to_pcre2(pattern);
+  const std::unique_ptr<pcre2_compile_context, Free<pcre2_compile_context_free>> context(
+      pcre2_compile_context_create(nullptr));
+  if (context == nullptr) fail({.where = "split pattern", .what = "no memory for PCRE2"});
+  pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);  // what "." does not match
   int error = 0;
   PCRE2_SIZE offset = 0;
-  state->code.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern), PCRE2_ZERO_TERMINATED,
-                                  PCRE2_UTF | PCRE2_UCP, &error, &offset, nullptr));
+  state->code.reset(pcre2_compile(units(source), source.size(), PCRE2_UTF | PCRE2_UCP, &error,
+                                  &offset, context.get()));
   if (state->code == nullptr) {
     fail({.where = "split pattern",
-          .what = format("does not compile at offset {}: {}", offset, pcre2_text(error)),
+          .what = format("PCRE2 does not compile \"{}\", offset {}: {}", source, offset,
+                         pcre2_text(error)),
           .rule = "it must be a regular expression as PCRE2 10.40 or newer understands it"});
+  }
+  uint32_t may_be_empty = 0;
+  const int told = pcre2_pattern_info(state->code.get(), PCRE2_INFO_MATCHEMPTY, &may_be_empty);
+  if (told != 0) fail({.where = "split pattern", .what = pcre2_text(told)});
+  if (may_be_empty != 0) {
+    fail({.where = "split pattern",
+          .what = format("\"{}\" may match without taking a character", pattern),
+          .rule = "each piece of a text has at least one"});
   }
   if (mode == Mode::compiled && pcre2_jit_compile(state->code.get(), PCRE2_JIT_COMPLETE) == 0)
     state->mode = Mode::compiled;
@@ -78,9 +102,6 @@ Pieces::Pieces(const Splitter& splitter)
   match_->context.reset(pcre2_match_context_create(nullptr));
   if (match_->data == nullptr || match_->context == nullptr)
     fail({.where = "split pattern", .what = "no memory for PCRE2's match data"});
-  // Only matters to the interpreter. Its steps are linear in the text for every pattern we use, and
-  // a long line is no reason to stop.
-  pcre2_set_match_limit(match_->context.get(), UINT32_MAX);
 }
 
 Pieces::~Pieces() = default;
@@ -89,6 +110,7 @@ void Pieces::start(std::string_view text) {
   text_ = text;
   position_ = 0;
   matched_end_ = 0;
+  pcre2_set_match_limit(match_->context.get(), match_limit(text.size()));
   subject_ = text;
   size_t invalid = find_invalid_utf8(text);
   if (invalid < text.size()) {
@@ -109,7 +131,7 @@ bool Pieces::next(std::string_view& piece) {
   matched_end_ = 0;
   if (end == 0) {
     // Checked by start(): PCRE2 would check all the rest of the text again for every piece.
-    constexpr uint32_t kOptions = PCRE2_NOTEMPTY | PCRE2_NO_UTF_CHECK;
+    constexpr uint32_t kOptions = PCRE2_NO_UTF_CHECK;
     const int found =
         splitter_->mode == Splitter::Mode::compiled
             ? pcre2_jit_match(splitter_->code.get(), units(subject_), subject_.size(), start,
@@ -120,7 +142,8 @@ bool Pieces::next(std::string_view& piece) {
       fail({.where = "split pattern",
             .what = format("cannot be matched at byte {} of a text of {} bytes: {}", start,
                            text_.size(), pcre2_text(found)),
-            .remedy = "cut the text into smaller documents"});
+            .remedy = "cut the text into smaller documents, or write the pattern without repeats "
+                      "inside repeats"});
     }
     end = text_.size();
     if (found >= 0) {

@@ -6,15 +6,6 @@
 
 namespace trireme::text {
 
-/// GPT-2's split pattern: contractions, then runs of letters, of numbers, of symbols, each with at
-/// most one space before it, then white space, whose last character stays behind for what follows.
-///
-/// White space is written as the Unicode property because PCRE2's \s also takes U+180E, which
-/// neither Unicode nor the module that GPT-2 was published with does.
-inline constexpr const char* kGpt2Pattern =
-    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{N}]+)"
-    R"(|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+)";
-
 /// A compiled split pattern; immutable, shared by all threads.
 ///
 /// The pattern sees every byte that belongs to no valid UTF-8 sequence as a "~", a symbol of one
@@ -24,9 +15,10 @@ class Splitter {
  public:
   enum class Mode { compiled, interpreted };
 
-  /// PCRE2 syntax, with UTF and UCP. Throws when the pattern does not compile. Where the system
-  /// allows no code to be made at run time the pattern is interpreted: slower, same pieces.
-  explicit Splitter(const char* pattern, Mode mode = Mode::compiled);
+  /// The syntax is told in pattern.h. Throws when the pattern is not understood, does not compile
+  /// or may match an empty text. Where the system allows no code to be made at run time it is
+  /// interpreted: slower, same pieces.
+  explicit Splitter(std::string_view pattern, Mode mode = Mode::compiled);
   ~Splitter();
   Splitter(Splitter&&) noexcept;
   Splitter& operator=(Splitter&&) noexcept;

@@ -1,5 +1,6 @@
 #include "text/split.h"
 
+#include "text/pattern.h"
 #include "text/test_support.h"
 
 namespace trireme::text {
@@ -71,8 +72,6 @@ TEST(Split, TextThatThePatternDoesNotMatchIsAPiece) {
   const Splitter digits(R"(\p{N}+)");
   EXPECT_EQ(split(digits, "ab12c"), (Strings{"ab", "12", "c"}));
   EXPECT_EQ(split(digits, "12"), (Strings{"12"}));
-  const Splitter perhaps(R"(\p{N}*)");  // never a piece without a character
-  EXPECT_EQ(split(perhaps, "a1b"), (Strings{"a", "1", "b"}));
 }
 
 TEST(Split, OneWalkerServesManyTexts) {
@@ -93,6 +92,47 @@ TEST(Split, OneWalkerServesManyTexts) {
 TEST(Split, APatternThatDoesNotCompileIsRefusedWithItsPlace) {
   EXPECT_NE(message_of([] { const Splitter broken("a(b"); }).find("at offset 3"),
             std::string::npos);
+}
+
+TEST(Split, APatternThatMayMatchNothingIsRefused) {
+  for (const char* pattern : {"", R"(\p{N}*)", "a||b", "(?=a)"}) {
+    EXPECT_NE(message_of([&] { const Splitter splitter(pattern); }).find("without taking"),
+              std::string::npos)
+        << pattern;
+  }
+}
+
+TEST(Split, AMatchThatWouldTakeForeverIsGivenUp) {
+  const Splitter endless("(?:a+)+b");
+  Pieces pieces(endless);
+  const std::string text = std::string(100, 'a') + "cb";
+  pieces.start(text);
+  std::string_view piece;
+  EXPECT_NE(message_of([&] { (void)pieces.next(piece); }).find("match limit"), std::string::npos);
+}
+
+TEST(Split, Llama3sPatternTakesNumbersByThreesAndLineEndsWithSymbols) {
+  const Splitter splitter(kLlama3Pattern);
+  EXPECT_EQ(
+      split(splitter, "it'S 12345 (oars);\n\n  x\t\r\n y"),
+      (Strings{"it", "'S", " ", "123", "45", " (", "oars", ");\n\n", " ", " x", "\t\r\n", " y"}));
+}
+
+// What find_cut of tokenizer.h relies on.
+TEST(Split, NoPieceOfAKnownPatternReachesBeyondALineFeedWithoutWhiteSpaceAround) {
+  for (const std::string_view pattern : {kGpt2Pattern, kLlama3Pattern, kQwen2Pattern}) {
+    ASSERT_TRUE(cuts_at_lines(pattern));
+    const Splitter splitter(pattern);
+    Random random(3);
+    for (size_t round = 0; round < 3000; ++round) {
+      const std::string before = random_text(random, below(random, 12)) + "x.7s'"[below(random, 5)];
+      const std::string after = "x/7s'"[below(random, 5)] + random_text(random, below(random, 12));
+      Strings expected = split(splitter, before + "\n");
+      for (std::string& piece : split(splitter, after)) expected.push_back(std::move(piece));
+      ASSERT_EQ(split(splitter, before + "\n" + after), expected);
+    }
+  }
+  EXPECT_FALSE(cuts_at_lines(R"([a-z\n]+)"));
 }
 
 }  // namespace

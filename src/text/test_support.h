@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <functional>
@@ -25,7 +26,8 @@ inline const Path& testdata() {
 }
 
 inline const Tokenizer& small_tokenizer() {
-  static const Tokenizer tokenizer = Tokenizer::load(testdata() / "small");
+  static const Tokenizer tokenizer =
+      Tokenizer::load(testdata() / "small" / "vocab.json", testdata() / "small" / "merges.txt");
   return tokenizer;
 }
 
@@ -48,6 +50,11 @@ inline std::string message_of(const std::function<void()>& action) {
     return error.what();
   }
   return "no error";
+}
+
+inline int32_t find_token(const Vocabulary& vocabulary, std::string_view bytes) {
+  const auto found = std::find(vocabulary.tokens.begin(), vocabulary.tokens.end(), bytes);
+  return static_cast<int32_t>(found - vocabulary.tokens.begin());
 }
 
 using Random = std::mt19937_64;

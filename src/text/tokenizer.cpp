@@ -11,23 +11,45 @@
 namespace trireme::text {
 
 Tokenizer::State::State(Vocabulary from)
-    : vocabulary(std::move(from)), merges(vocabulary), splitter(kGpt2Pattern) {
+    : vocabulary(std::move(from)), merges(vocabulary), splitter(vocabulary.split_pattern) {
   ids.reserve(vocabulary.tokens.size());
   int32_t id = 0;
   for (const std::string& bytes : vocabulary.tokens) {
     if (bytes.size() == 1) byte_ids[static_cast<uint8_t>(bytes.front())] = id;
     ids.emplace(bytes, id++);
   }
-  for (const int32_t special : vocabulary.special) {
-    const std::string& text = vocabulary.tokens[static_cast<size_t>(special)];
-    special_by_first_byte[static_cast<uint8_t>(text.front())].push_back(special);
+  for (const std::vector<int32_t>* list : {&vocabulary.special, &vocabulary.added}) {
+    for (const int32_t special : *list) ids.erase(vocabulary.tokens[static_cast<size_t>(special)]);
   }
-  for (std::vector<int32_t>& candidates : special_by_first_byte) {
-    std::stable_sort(candidates.begin(), candidates.end(), [&](int32_t a, int32_t b) {
-      return vocabulary.tokens[static_cast<size_t>(a)].size() >
-             vocabulary.tokens[static_cast<size_t>(b)].size();
-    });
+  added_by_first_byte = by_first_byte({&vocabulary.added});
+  all_by_first_byte = by_first_byte({&vocabulary.added, &vocabulary.special});
+  end_of_text = vocabulary.end_of_document;
+  for (const std::string_view text : {kEndOfText, kEndOfTextOfLlama3}) {
+    if (!end_of_text) end_of_text = find_special(vocabulary, text);
   }
+  cuts_at_lines = text::cuts_at_lines(vocabulary.split_pattern);
+  for (const std::vector<int32_t>* list : {&vocabulary.added, &vocabulary.special}) {
+    for (const int32_t special : *list) {
+      const std::string& text = vocabulary.tokens[static_cast<size_t>(special)];
+      if (text.find('\n') < text.size() - 1) cuts_at_lines = false;  // a cut might part it
+    }
+  }
+}
+
+Tokenizer::State::ByFirstByte Tokenizer::State::by_first_byte(
+    std::initializer_list<const std::vector<int32_t>*> lists) const {
+  const auto text_of = [&](int32_t id) -> const std::string& {
+    return vocabulary.tokens[static_cast<size_t>(id)];
+  };
+  ByFirstByte table;
+  for (const std::vector<int32_t>* list : lists) {
+    for (const int32_t id : *list) table[static_cast<uint8_t>(text_of(id).front())].push_back(id);
+  }
+  for (std::vector<int32_t>& candidates : table) {
+    std::sort(candidates.begin(), candidates.end(),
+              [&](int32_t a, int32_t b) { return text_of(a).size() > text_of(b).size(); });
+  }
+  return table;
 }
 
 Tokenizer::Tokenizer(Vocabulary vocabulary)
@@ -41,8 +63,8 @@ Tokenizer Tokenizer::load(const Path& vocab_json, const Path& merges_txt) {
   return Tokenizer(read_vocabulary(vocab_json, merges_txt));
 }
 
-Tokenizer Tokenizer::load(const Path& folder) {
-  return load(folder / "vocab.json", folder / "merges.txt");
+Tokenizer Tokenizer::load(const Path& model) {
+  return Tokenizer(read_vocabulary(model));
 }
 
 void Tokenizer::save(const Path& folder) const {
@@ -54,7 +76,11 @@ int32_t Tokenizer::vocab_size() const {
 }
 
 std::optional<int32_t> Tokenizer::end_of_text() const {
-  return id_of(kEndOfText);
+  return state_->end_of_text;
+}
+
+bool Tokenizer::cuts_at_lines() const {
+  return state_->cuts_at_lines;
 }
 
 std::span<const int32_t> Tokenizer::special_tokens() const {
@@ -83,8 +109,8 @@ std::string_view Tokenizer::token_bytes(int32_t id) const {
 
 std::optional<int32_t> Tokenizer::id_of(std::string_view bytes) const {
   const auto found = state_->ids.find(bytes);
-  if (found == state_->ids.end()) return std::nullopt;
-  return found->second;
+  if (found != state_->ids.end()) return found->second;
+  return find_special(state_->vocabulary, bytes);
 }
 
 namespace {

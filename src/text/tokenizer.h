@@ -13,31 +13,32 @@
 
 namespace trireme::text {
 
-/// The special token that GPT-2 puts behind every document.
-inline constexpr std::string_view kEndOfText = "<|endoftext|>";
-
 struct EncodeOptions {
   /// Whether the text of a special token inside the input becomes that token (leftmost, longest
   /// first). Off: text stays text, so that a document cannot forge the end of a document.
   bool parse_special_tokens = false;
 };
 
-/// Byte-level BPE as in GPT-2, immutable once made; every const function may be called by any
-/// number of threads.
+/// Byte-level BPE as in GPT-2 and Llama 3, immutable once made; every const function may be called
+/// by any number of threads.
 ///
 /// Encoding
-///   1. The text is cut into pieces by the split pattern (split.h), leftmost alternative first.
-///   2. The bytes of a piece become tokens, one for each.
-///   3. As long as two neighbours are the pair of a merge, all occurrences of the pair whose merge
-///      stands first in merges.txt are joined, from left to right.
+///   1. The texts of added tokens, if there are any, become those tokens, the leftmost first and at
+///      one place the longest.
+///   2. What lies between them is cut into pieces by the split pattern (pattern.h, split.h).
+///   3. With ignore_merges a piece that is a token becomes that token.
+///   4. The bytes of every other piece become tokens, one for each. As long as two neighbours are
+///      the pair of a merge, those are joined whose merge comes first, the leftmost of equal ones.
+///      (GPT-2's own encoder joins all equal ones at once. The outcome is another only where two
+///      pairs make one token, and there this is what tiktoken and Hugging Face's tokenizers do.)
 ///
 /// Any bytes may be encoded, and decode(encode(bytes)) == bytes. A byte that belongs to no valid
 /// UTF-8 sequence (overlong forms, surrogates and numbers above U+10FFFF are not valid) counts as a
 /// character of its own: a symbol, neither letter nor number nor space. What is a letter or a
 /// number is what the Unicode tables of the installed PCRE2 say.
 ///
-/// Special tokens are the entries of vocab.json that are neither a byte nor made by a merge. They
-/// stand for their own text (vocabulary.h tells what that may be).
+/// Special tokens are the entries of vocab.json that are neither a byte nor made by a merge, or the
+/// added tokens of tokenizer.json that are called special. They stand for their own text.
 ///
 /// Source: Radford et al. 2019, section 2.2, and the encoder published with it.
 class Tokenizer {
@@ -47,8 +48,9 @@ class Tokenizer {
   /// number; a byte without an entry; a merge that is double, or whose parts or result have no
   /// entry; an entry that merges should make and do not.
   [[nodiscard]] static Tokenizer load(const Path& vocab_json, const Path& merges_txt);
-  /// The same from folder/vocab.json and folder/merges.txt.
-  [[nodiscard]] static Tokenizer load(const Path& folder);
+  /// Reads a tokenizer.json (tokenizer_json.h tells what is refused), or from a folder its
+  /// tokenizer.json, else its vocab.json and merges.txt.
+  [[nodiscard]] static Tokenizer load(const Path& model);
 
   /// From a vocabulary that one of the functions of vocabulary.h has made.
   explicit Tokenizer(Vocabulary vocabulary);
@@ -56,14 +58,16 @@ class Tokenizer {
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
 
-  /// Writes folder/vocab.json and folder/merges.txt (the folder is made), each whole or not at all.
-  /// The form is that of GPT-2's own files: loaded and saved, those come out byte for byte.
+  /// write_vocabulary: tokenizer.json, and vocab.json and merges.txt where they can say the same.
+  /// Those have the form of GPT-2's own files: loaded and saved, they come out byte for byte.
   void save(const Path& folder) const;
 
   /// Number of ids; they are 0 .. vocab_size() - 1.
   [[nodiscard]] int32_t vocab_size() const;
-  /// Id of "<|endoftext|>", when the vocabulary has it.
+  /// The token that ends a document (Vocabulary::end_of_document), when there is one.
   [[nodiscard]] std::optional<int32_t> end_of_text() const;
+  /// Whether texts may be cut at find_cut without a change of their tokens.
+  [[nodiscard]] bool cuts_at_lines() const;
   /// Ids of the special tokens, ascending.
   [[nodiscard]] std::span<const int32_t> special_tokens() const;
   [[nodiscard]] const Vocabulary& vocabulary() const;
@@ -111,9 +115,9 @@ class Encoder {
 };
 
 /// The largest position in (0, limit] at which the text may be cut in two without a change of its
-/// tokens (special tokens that contain a line feed aside); 0 when there is none. Such places are
-/// behind a line feed that has no white space on either side. For texts that do not fit in memory
-/// and for work in parallel.
+/// tokens, by a tokenizer that cuts_at_lines(); 0 when there is none. Such places are behind a line
+/// feed that has no white space on either side. For texts that do not fit in memory and for work in
+/// parallel.
 [[nodiscard]] size_t find_cut(std::string_view text, size_t limit);
 
 }  // namespace trireme::text

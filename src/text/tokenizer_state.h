@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -21,8 +23,18 @@ struct Tokenizer::State {
   MergeTable merges;
   Splitter splitter;
   std::array<int32_t, 256> byte_ids = {};
-  std::unordered_map<std::string_view, int32_t> ids;            // by bytes, views of the vocabulary
-  std::array<std::vector<int32_t>, 256> special_by_first_byte;  // longest first
+  // By bytes, views of the vocabulary; without special and added tokens.
+  std::unordered_map<std::string_view, int32_t> ids;
+  // Tokens that stand for their text: by first byte, the longest first.
+  using ByFirstByte = std::array<std::vector<int32_t>, 256>;
+  ByFirstByte added_by_first_byte;
+  ByFirstByte all_by_first_byte;  // added and special
+  std::optional<int32_t> end_of_text;
+  bool cuts_at_lines = true;
+
+ private:
+  [[nodiscard]] ByFirstByte by_first_byte(
+      std::initializer_list<const std::vector<int32_t>*> lists) const;
 };
 
 }  // namespace trireme::text

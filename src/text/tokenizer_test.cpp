@@ -93,6 +93,77 @@ TEST(Tokenizer, TheLongestOfSpecialTokensAtAPlaceWins) {
   EXPECT_EQ(parse("<a><b><a><b><c<a<a>"), (std::vector<int32_t>{257, 258, 259, 256}));
 }
 
+TEST(Tokenizer, APieceThatIsATokenIsTakenWholeWhenMergesAreIgnored) {
+  // "abc" is a token that the merges, which begin with "bc", never make of the piece "abcd".
+  std::vector<int32_t> ids;
+  const Vocabulary bytes = make_vocabulary({}, {});
+  for (const char* byte : {"a", "b", "c", "d"}) ids.push_back(find_token(bytes, byte));
+  const std::vector<Merge> merges = {{ids[1], ids[2]}, {ids[0], ids[1]}, {257, ids[2]}};
+  Vocabulary vocabulary = make_vocabulary(merges, std::vector<std::string>{"<|x|>"});
+  const Tokenizer merging(vocabulary);
+  EXPECT_EQ(merging.encode("abc"), (std::vector<int32_t>{ids[0], 256}));
+  vocabulary.ignore_merges = true;
+  const Tokenizer whole(vocabulary);
+  EXPECT_EQ(whole.encode("abc"), std::vector<int32_t>{258});
+  EXPECT_EQ(whole.encode("abcd"), (std::vector<int32_t>{ids[0], 256, ids[3]}));
+  Encoder encoder(whole);
+  for (int round = 0; round < 2; ++round) {
+    std::vector<int32_t> out;
+    encoder.encode("abc", out);
+    EXPECT_EQ(out, std::vector<int32_t>{258});
+  }
+}
+
+TEST(Tokenizer, ATextNeverBecomesASpecialTokenWhereMergesAreIgnored) {
+  Vocabulary vocabulary = make_vocabulary({}, std::vector<std::string>{"special"});
+  vocabulary.ignore_merges = true;
+  EXPECT_EQ(Tokenizer(std::move(vocabulary)).encode("special").size(), 7U);
+}
+
+TEST(Tokenizer, AddedTokensAreTakenFromAnyText) {
+  const std::vector<std::string> special = {"<a>", "<tool>", "<tool>x", "<b>"};
+  Vocabulary vocabulary = make_vocabulary({}, special);
+  vocabulary.special = {256, 259};
+  vocabulary.added = {257, 258};
+  const Tokenizer tokenizer(std::move(vocabulary));
+  const std::string text = "<tool>x<a><tool><b>";
+  std::vector<int32_t> expected = {258};
+  const auto spell = [&](std::string_view part) {
+    for (const char byte : part) expected.push_back(*tokenizer.id_of({&byte, 1}));
+  };
+  spell("<a>");
+  expected.push_back(257);
+  spell("<b>");
+  EXPECT_EQ(tokenizer.encode(text), expected);
+  EXPECT_EQ(tokenizer.decode(expected), text);
+  EXPECT_EQ(tokenizer.encode(text, {.parse_special_tokens = true}),
+            (std::vector<int32_t>{258, 256, 257, 259}));
+}
+
+TEST(Tokenizer, TheEndOfADocumentIsChosenOrFollowsTheNames) {
+  const auto end_of = [](const std::vector<std::string>& special, std::optional<int32_t> chosen) {
+    Vocabulary vocabulary = make_vocabulary({}, special);
+    vocabulary.end_of_document = chosen;
+    return Tokenizer(std::move(vocabulary)).end_of_text();
+  };
+  EXPECT_EQ(end_of({"<|end_of_text|>", "<|endoftext|>"}, {}), 257);
+  EXPECT_EQ(end_of({"<|eot|>", "<|end_of_text|>"}, {}), 257);
+  EXPECT_EQ(end_of({"<|eot|>", "<|end_of_text|>"}, 256), 256);
+  EXPECT_EQ(end_of({"<|eot|>"}, {}), std::nullopt);
+}
+
+TEST(Tokenizer, TextsAreCutAtLinesOnlyWhereThatChangesNoToken) {
+  const auto cuts = [](std::string_view pattern, const std::string& special) {
+    Vocabulary vocabulary = make_vocabulary({}, std::vector<std::string>{special});
+    vocabulary.split_pattern = pattern;
+    return Tokenizer(std::move(vocabulary)).cuts_at_lines();
+  };
+  EXPECT_TRUE(cuts(kGpt2Pattern, "<a>"));
+  EXPECT_TRUE(cuts(kLlama3Pattern, "<a>\n"));
+  EXPECT_FALSE(cuts(kLlama3Pattern, "<a\n>"));
+  EXPECT_FALSE(cuts(R"([a\n]+)", "<a>"));
+}
+
 TEST(Tokenizer, TokensAreFoundByTheirBytes) {
   const Tokenizer& tokenizer = small_tokenizer();
   for (int32_t id = 0; id < tokenizer.vocab_size(); ++id)

@@ -191,8 +191,9 @@ void check(const TrainOptions& options) {
 Tokenizer train(const TrainOptions& options, const TextSource& source, ThreadPool& pool,
                 const std::function<void(const TrainProgress&)>& progress) {
   check(options);
-  const Splitter splitter(kGpt2Pattern);
-  WordCounter counter(splitter, pool, static_cast<size_t>(options.max_words));
+  const Splitter splitter(options.split_pattern);
+  WordCounter counter(splitter, cuts_at_lines(options.split_pattern), pool,
+                      static_cast<size_t>(options.max_words));
   uint64_t bytes = 0;
   for (std::string text; source(text); text.clear()) {
     bytes += text.size();
@@ -206,7 +207,9 @@ Tokenizer train(const TrainOptions& options, const TextSource& source, ThreadPoo
   }
   MergingCorpus corpus(counter.finish(), options.min_frequency);
   const std::vector<Merge> merges = choose_merges(corpus, options, progress);
-  return Tokenizer(make_vocabulary(merges, options.special_tokens));
+  Vocabulary vocabulary = make_vocabulary(merges, options.special_tokens);
+  vocabulary.split_pattern = options.split_pattern;
+  return Tokenizer(std::move(vocabulary));
 }
 
 }  // namespace trireme::text

@@ -16,6 +16,8 @@ struct TrainOptions {
   int32_t vocab_size = 32768;
   /// A pair is merged only while it occurs at least this often. >= 1.
   int64_t min_frequency = 2;
+  /// What makes words of the text (pattern.h).
+  std::string split_pattern = std::string(kGpt2Pattern);
   /// Get the last ids, in this order. Their text inside the corpus is text.
   std::vector<std::string> special_tokens = {std::string(kEndOfText)};
   /// Bounds the memory (about 200 bytes a word, so some 0.8 GiB): when more different words than
@@ -31,7 +33,8 @@ struct TrainProgress {
 };
 
 /// Hands out the corpus: writes the next text (a document, or a part of one that was cut at
-/// find_cut) into the string and returns true, or returns false at the end.
+/// find_cut where the pattern cuts_at_lines) into the string and returns true, or returns false at
+/// the end.
 using TextSource = std::function<bool(std::string& text)>;
 
 /// Trains a vocabulary by byte pair encoding.

@@ -18,6 +18,15 @@ namespace {
 
 }  // namespace
 
+std::optional<int32_t> find_special(const Vocabulary& vocabulary, std::string_view text) {
+  for (const std::vector<int32_t>* ids : {&vocabulary.special, &vocabulary.added}) {
+    for (const int32_t id : *ids) {
+      if (vocabulary.tokens[static_cast<size_t>(id)] == text) return id;
+    }
+  }
+  return std::nullopt;
+}
+
 void check_special_tokens(std::span<const std::string> special_tokens) {
   std::unordered_set<std::string_view> seen;
   for (const std::string& token : special_tokens) {

@@ -38,7 +38,8 @@ class VocabularyFiles : public FolderTest {
     if (vocab_json_ != "absent")
       std::ofstream(folder_ / "vocab.json") << (vocab_json_.empty() ? json() : vocab_json_);
     if (merges_txt_ != "absent") std::ofstream(folder_ / "merges.txt") << merges_txt_;
-    return message_of([&] { (void)Tokenizer::load(folder_); });
+    return message_of(
+        [&] { (void)Tokenizer::load(folder_ / "vocab.json", folder_ / "merges.txt"); });
   }
 
   void expect_refused(const std::vector<std::string>& parts) const {

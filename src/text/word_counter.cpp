@@ -13,8 +13,9 @@ constexpr size_t kTaskBytes = size_t{1} << 20;
 
 }  // namespace
 
-WordCounter::WordCounter(const Splitter& splitter, ThreadPool& pool, size_t max_words)
-    : pool_(pool), max_words_(max_words) {
+WordCounter::WordCounter(const Splitter& splitter, bool cuts_at_lines, ThreadPool& pool,
+                         size_t max_words)
+    : cuts_at_lines_(cuts_at_lines), pool_(pool), max_words_(max_words) {
   for (int thread = 0; thread < pool.threads(); ++thread)
     workers_.push_back(std::make_unique<Worker>(splitter));
 }
@@ -36,7 +37,8 @@ void WordCounter::count_batch() {
   size_t task_bytes = kTaskBytes;
   for (std::string_view rest : batch_) {
     while (!rest.empty()) {
-      const size_t cut = rest.size() > kTaskBytes ? find_cut(rest, kTaskBytes) : 0;
+      const bool is_long = cuts_at_lines_ && rest.size() > kTaskBytes;
+      const size_t cut = is_long ? find_cut(rest, kTaskBytes) : 0;
       const std::string_view part = rest.substr(0, cut == 0 ? rest.size() : cut);
       if (task_bytes >= kTaskBytes) {
         tasks.emplace_back();

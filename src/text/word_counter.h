@@ -20,8 +20,8 @@ class WordCounter {
  public:
   static constexpr size_t kMaxWord = 256;
 
-  /// Splitter and pool must outlive it.
-  WordCounter(const Splitter& splitter, ThreadPool& pool, size_t max_words);
+  /// The splitter, whose pattern cuts at lines or not (pattern.h), and the pool must outlive it.
+  WordCounter(const Splitter& splitter, bool cuts_at_lines, ThreadPool& pool, size_t max_words);
 
   void add(std::string text);
   /// The counts, once all texts have been added.
@@ -35,6 +35,7 @@ class WordCounter {
   };
   void count_batch();
 
+  bool cuts_at_lines_;
   ThreadPool& pool_;
   size_t max_words_;
   std::vector<std::unique_ptr<Worker>> workers_;  // by thread

@@ -17,9 +17,9 @@ const Group& TokenizerTrainOptions::group() {
                             .positional = true}),
           field(&O::json_keys,
                 {.name = "json-keys", .help = "keys of the JSON objects whose text is taken"}),
-          field(
-              &O::output,
-              {.name = "output", .help = "folder for vocab.json and merges.txt", .required = true}),
+          field(&O::output, {.name = "output",
+                             .help = "folder for tokenizer.json, vocab.json and merges.txt",
+                             .required = true}),
           field(&O::vocab_size, {.name = "vocab-size",
                                  .help = "size of the vocabulary: 256 bytes, the special tokens, "
                                          "merges",
@@ -30,9 +30,12 @@ const Group& TokenizerTrainOptions::group() {
                                     .help = "pairs that occur less often are not merged",
                                     .unit = "occurrences",
                                     .range = at_least(1)}),
-          field(&O::special_tokens, {.name = "special-tokens",
-                                     .help = "tokens that stand for themselves; the first ends "
-                                             "documents"}),
+          field(&O::special_tokens,
+                {.name = "special-tokens", .help = "tokens that stand for their own text"}),
+          field(&O::split_pattern,
+                {.name = "split-pattern",
+                 .help = "what cuts a text into pieces, inside which tokens lie: gpt2, llama3, "
+                         "qwen2, or a regular expression as tokenizer.json has it"}),
       }};
   return table;
 }

@@ -9,10 +9,11 @@ namespace trireme::config {
 struct TokenizerTrainOptions {
   Words input = {};
   Words json_keys = {"text"};
-  Path output = {};        ///< folder of vocab.json and merges.txt
+  Path output = {};        ///< folder of tokenizer.json, vocab.json and merges.txt
   int64_t vocab_size = 0;  ///< tokens: 256 bytes, special tokens, merges
   int64_t min_frequency = 2;
   Words special_tokens = {"<|endoftext|>"};
+  std::string split_pattern = "gpt2";  ///< a name, or a pattern
 
   bool operator==(const TokenizerTrainOptions&) const = default;
   static const Group& group();
