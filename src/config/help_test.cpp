@@ -91,10 +91,11 @@ TEST(Wrapped, BreaksBetweenWordsAndCountsCharacters) {
 TEST(Tables, MentionEveryFieldAndEscapeMarkdown) {
   for (const Group* group : all_groups()) {
     for (const Field& field : group->fields) {
-      EXPECT_TRUE(contains(table_of(*group), "--" + field.name + " ")) << field.name;
-      EXPECT_TRUE(contains(markdown_of(*group), "| `--" + field.name + "` |")) << field.name;
+      EXPECT_TRUE(contains(table_of({.group = group}), "--" + field.name + " ")) << field.name;
+      EXPECT_TRUE(contains(markdown_of({.group = group}), "| `--" + field.name + "` |"))
+          << field.name;
     }
-    for (const std::string& line : lines_of(markdown_of(*group))) {
+    for (const std::string& line : lines_of(markdown_of({.group = group}))) {
       if (line.rfind('|', 0) != 0) continue;
       EXPECT_EQ(std::count(line.begin(), line.end(), '|'), 5) << line;
     }

@@ -21,6 +21,7 @@ const Group& CheckpointOptions::group() {
                                 .range = at_least(0),
                                 .saved = false}),
           field(&O::save_interval, {.name = "save-interval",
+                                    .aliases = {"persistent-save-interval"},
                                     .help = "between two checkpoints; one at the end in any case",
                                     .unit = "iterations",
                                     .otherwise = "only at the end",
