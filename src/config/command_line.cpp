@@ -80,17 +80,24 @@ class Splitter {
       bare_.push_back(argument);
       return;
     }
+    Words words = {argument};
     Trouble trouble = {.where = source_.text(),
-                       .what = format("'{}' belongs to no option", argument),
                        .rule = "options begin with two dashes",
                        .remedy = "--help lists all options"};
-    if (argument.size() > 1 && argument[0] == '-' && names_.find(argument.substr(1)) != nullptr) {
+    const Field* meant = argument[0] == '-' ? names_.find(argument.substr(1)) : nullptr;
+    if (meant != nullptr) {
+      (void)words_behind(taken_by(*meant));
       trouble.remedy = format("write -{}", argument);
-    } else if (last_ != nullptr && last_->kind != Kind::list) {
-      trouble.rule = format("--{} takes {}", last_->name,
-                            last_->kind == Kind::flag ? last_->takes() : "one value");
-      trouble.remedy = "remove it, or quote a value with spaces";
+    } else {
+      for (std::string& word : words_behind(Takes::several)) words.push_back(std::move(word));
+      if (last_ != nullptr && last_->kind != Kind::list) {
+        trouble.rule = format("--{} takes {}", last_->name,
+                              last_->kind == Kind::flag ? last_->takes() : "one value");
+        trouble.remedy = "remove it, or quote a value with spaces";
+      }
     }
+    trouble.what =
+        format("'{}' belong{} to no option", fmt::join(words, "' '"), words.size() == 1 ? "s" : "");
     reading_.add_trouble(std::move(trouble));
   }
 

@@ -220,8 +220,8 @@ TEST(RunFileWithMegatronsNames, IsJudgedAsACommandLine) {
 class EveryScript : public ::testing::TestWithParam<const Script*> {};
 INSTANTIATE_TEST_SUITE_P(Scripts, EveryScript,
                          ::testing::Values(&pretrain_gpt(), &preprocess_data()),
-                         [](const auto& info) {
-                           std::string name = info.param->name;
+                         [](const auto& script) {
+                           std::string name = script.param->name;
                            name.resize(name.find('.'));
                            return name;
                          });
