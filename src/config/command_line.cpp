@@ -42,16 +42,17 @@ class Splitter {
     Words words;
     const bool attached = equals != std::string::npos;
     if (attached) words.push_back(text.substr(equals + 1));
-    const auto [field, off, takes] = names_.meaning(name);
+    const Names::Meaning meant = names_.meaning(name);
+    const Field* const field = meant.field;
     last_ = field;
     if (field == nullptr) {
-      if (!attached) words = words_behind(takes);
+      if (!attached) words = words_behind(meant.takes);
       reading_.add_stranger(names_, name, words, source_);
-    } else if (off && attached) {
+    } else if (meant.off && attached) {
       reading_.add_trouble({.where = source_.text(),
                             .what = format("--{} was given '{}'", name, words.front()),
                             .rule = "it takes no value (a flag)"});
-    } else if (off) {
+    } else if (meant.off) {
       add(*field, [] { return false; });
     } else {
       if (!attached) words = words_behind(taken_by(*field));
