@@ -2,6 +2,7 @@
 #include "config/groups/batch.h"
 #include "config/groups/checkpoint.h"
 #include "config/groups/data.h"
+#include "config/groups/debug.h"
 #include "config/groups/engine.h"
 #include "config/groups/logging.h"
 #include "config/groups/model.h"
@@ -25,6 +26,7 @@ struct Trainer {
   TokenizerOptions tokenizer;
   CheckpointOptions checkpoint;
   LoggingOptions logging;
+  DebugOptions debug;
   OptionSet options{"trireme train"};
 
   Trainer() {
@@ -37,6 +39,7 @@ struct Trainer {
     options.add(tokenizer);
     options.add(checkpoint);
     options.add(logging);
+    options.add(debug);
     options.replace(megatron::pretrain_gpt());
   }
 };

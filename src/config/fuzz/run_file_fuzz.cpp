@@ -1,11 +1,14 @@
 // A run file through the options of each kind of subcommand, so that every group takes part. What
 // is accepted is the same when it is saved and read again.
 
+#include <set>
 #include <tuple>
 
+#include "config/groups/all.h"
 #include "config/groups/batch.h"
 #include "config/groups/checkpoint.h"
 #include "config/groups/data.h"
+#include "config/groups/debug.h"
 #include "config/groups/engine.h"
 #include "config/groups/generate.h"
 #include "config/groups/logging.h"
@@ -38,9 +41,12 @@ struct Options {
   }
 };
 
+std::set<const Group*> tried = {&CommonOptions::group()};
+
 template <class... Structs>
 void check(std::string_view toml) {
   Options<Structs...> read;
+  (tried.insert(&Structs::group()), ...);
   if (!fuzz::accepted([&] { read.set.read_saved(toml, "fuzz"); })) return;
   const std::string saved = save_toml(read.set.views());
   Options<Structs...> again;
@@ -55,10 +61,11 @@ void check(std::string_view toml) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view toml = fuzz::text_of(data, size);
   check<ModelOptions, BatchOptions, OptimizerOptions, ParallelOptions, EngineOptions, DataOptions,
-        TokenizerOptions, CheckpointOptions, LoggingOptions>(toml);
+        TokenizerOptions, CheckpointOptions, LoggingOptions, DebugOptions>(toml);
   check<GenerateOptions, TokenizerOptions, EngineOptions>(toml);
   check<PreprocessOptions, TokenizerOptions>(toml);
   check<TokenizerTrainOptions>(toml);
   check<TokenizerCodeOptions, TokenizerEncodeOptions, TokenizerOptions>(toml);
+  fuzz::require(tried.size() == all_groups().size(), "every group takes part");
   return 0;
 }

@@ -57,22 +57,26 @@ Section checkpoint_section() {
 }
 
 Section logging_section() {
-  constexpr const char* numbers = "the numbers go to the log and to --metrics-file";
-  constexpr const char* metrics = "give --metrics-file, a line of JSON per step";
+  constexpr const char* events =
+      "event files have loss, learning rate, batch size, gradient norm, time and throughput";
   constexpr const char* no_timers = "the log has the time of an iteration";
   Section s = {.title = "Log and validation"};
-  same(s, {"log-interval", "eval-interval", "eval-iters"});
-  refused(s, Takes::one, {"tensorboard-dir", "tensorboard-log-interval", "tensorboard-queue-size"},
-          numbers, metrics);
-  refused(s, Takes::nothing,
-          {"log-timers-to-tensorboard", "log-validation-ppl-to-tensorboard",
-           "log-memory-to-tensorboard", "log-world-size-to-tensorboard",
-           "log-batch-size-to-tensorboard", "log-learning-rate-to-tensorboard",
-           "log-loss-scale-to-tensorboard", "no-log-loss-scale-to-tensorboard",
-           "no-log-learnig-rate-to-tensorboard"},
-          numbers, metrics);
+  same(s, {"log-interval", "eval-interval", "eval-iters", "tensorboard-dir",
+           "tensorboard-log-interval"});
+  always(s,
+         {"log-validation-ppl-to-tensorboard", "log-batch-size-to-tensorboard",
+          "log-learning-rate-to-tensorboard"},
+         "event files have it");
+  always(s, {"no-log-loss-scale-to-tensorboard"}, "fp32 has no loss scale");
+  always_any(s, {"tensorboard-queue-size"}, "events are written at once");
+  refused(
+      s, Takes::nothing,
+      {"log-timers-to-tensorboard", "log-memory-to-tensorboard", "log-world-size-to-tensorboard",
+       "log-loss-scale-to-tensorboard", "no-log-learnig-rate-to-tensorboard"},
+      events, kLeaveOut);
   refused(s, Takes::one, {"wandb-project", "wandb-entity", "wandb-exp-name", "wandb-save-dir"},
-          "nothing is sent to services", metrics);
+          "nothing is sent to services",
+          "give --tensorboard-dir, or --metrics-file for a line of JSON per step");
   always(s, {"log-throughput"}, "the log has the throughput");
   refused(s, Takes::nothing, {"log-params-norm", "log-num-zeros-in-grad", "log-energy"},
           "the log has loss, gradient norm, learning rate, throughput and time", kLeaveOut);
@@ -85,10 +89,10 @@ Section logging_section() {
   refused(s, Takes::one, {"config-logger-dir"}, "a checkpoint holds the options of its run",
           kLeaveOut);
   refused(s, Takes::nothing, {"profile", "use-pytorch-profiler"},
-          "there is no profile in this version", "use perf on the running program");
+          "the program writes traces itself", "use --trace FILE");
   refused(s, Takes::one, {"profile-step-start", "profile-step-end"},
-          "there is no profile in this version", kLeaveOut);
-  refused(s, Takes::several, {"profile-ranks"}, "there is no profile in this version", kLeaveOut);
+          "a trace begins with the first step", "use --inspect-iters");
+  refused(s, Takes::several, {"profile-ranks"}, "this version runs one rank", kLeaveOut);
   refused(s, Takes::nothing,
           {"log-straggler", "disable-straggler-on-startup", "run-workload-inspector-server"},
           "there is no detector of slow ranks", kLeaveOut);
