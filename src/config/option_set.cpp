@@ -151,6 +151,12 @@ std::string OptionSet::help(const std::string& about, const std::string& example
     usage += positional_->required ? format(" {}...", name) : format(" [{}...]", name);
   }
   std::string text = usage + "\n\n" + wrapped(about, columns, 0);
+  if (const megatron::Script* replaced = script()) {
+    text += wrapped(format("The options of Megatron-LM's {} can be pasted here: trireme options "
+                           "--page megatron says what becomes of each.",
+                           replaced->name),
+                    columns, 0);
+  }
   // The common group last: what is particular comes first.
   auto order = groups_;
   std::rotate(order.begin(), order.begin() + 1, order.end());

@@ -69,12 +69,16 @@ const Group& ModelOptions::group() {
                                    .aliases = {"layernorm-epsilon"},
                                    .help = "added to the variance in LayerNorm",
                                    .range = above(0)}),
-          field(&O::init_method_std, {.name = "init-method-std",
-                                      .help = "standard deviation of the initial weights",
-                                      .range = at_least(0)}),
-          field(&O::untie_embeddings_and_output_weights,
-                {.name = "untie-embeddings-and-output-weights",
-                 .help = "give the logits a weight of their own"}),
+          field(&O::init_method_std,
+                {.name = "init-method-std",
+                 .help = "standard deviation of the initial weights; over sqrt(2 num-layers) for "
+                         "those that end in the residual",
+                 .range = at_least(0)}),
+          field(
+              &O::untie_embeddings_and_output_weights,
+              {.name = "untie-embeddings-and-output-weights",
+               .help =
+                   "compute the logits with a weight of their own rather than the word embedding"}),
       }};
   return table;
 }

@@ -217,6 +217,12 @@ TEST(RunFileWithMegatronsNames, IsJudgedAsACommandLine) {
              path.string()));
 }
 
+TEST(Help, SaysThatAScriptsOptionsCanBePasted) {
+  const Trainer trainer;
+  EXPECT_TRUE(contains(trainer.options.help("Trains.", "", 200), "pretrain_gpt.py can be pasted"));
+  EXPECT_FALSE(contains(OptionSet("trireme test").help("Tests.", "", 200), "can be pasted"));
+}
+
 class EveryScript : public ::testing::TestWithParam<const Script*> {};
 INSTANTIATE_TEST_SUITE_P(Scripts, EveryScript,
                          ::testing::Values(&pretrain_gpt(), &preprocess_data()),
