@@ -55,14 +55,9 @@ class Splitter {
     } else if (meant.off) {
       add(*field, [] { return false; });
     } else {
-      if (!attached) words = words_behind(taken_by(*field));
+      if (!attached) words = words_behind(words_of(*field));
       add(*field, [&] { return field->from_words(words, source_); });
     }
-  }
-
-  static Takes taken_by(const Field& field) {
-    if (field.kind == Kind::flag) return Takes::nothing;
-    return field.kind == Kind::list ? Takes::several : Takes::one;
   }
 
   // The next arguments up to an option, as many as may be taken.
@@ -87,7 +82,7 @@ class Splitter {
                        .remedy = "--help lists all options"};
     const Field* meant = argument[0] == '-' ? names_.find(argument.substr(1)) : nullptr;
     if (meant != nullptr) {
-      (void)words_behind(taken_by(*meant));
+      (void)words_behind(words_of(*meant));
       trouble.remedy = format("write -{}", argument);
     } else {
       for (std::string& word : words_behind(Takes::several)) words.push_back(std::move(word));

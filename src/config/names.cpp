@@ -46,6 +46,11 @@ Names::Judgement judge_foreign(const megatron::Option& option, const std::string
 
 }  // namespace
 
+megatron::Takes words_of(const Field& field) {
+  if (field.kind == Kind::flag) return Takes::nothing;
+  return field.kind == Kind::list ? Takes::several : Takes::one;
+}
+
 void Names::add(const Field& field) {
   bool added = fields_.emplace(field.name, &field).second;
   for (const std::string& alias : field.aliases) {
@@ -77,8 +82,7 @@ Names::Meaning Names::meaning(std::string_view name) const {
   if (const megatron::Option* option = find_foreign(name)) return {.takes = option->takes};
   if (const Field* flag = find_negated(name)) return {.field = flag, .off = true};
   const auto elsewhere = others_ ? others_(normalised(name)) : std::nullopt;
-  const bool flag = elsewhere && elsewhere->field->kind == Kind::flag;
-  return {.takes = flag ? Takes::nothing : Takes::several};
+  return {.takes = elsewhere ? words_of(*elsewhere->field) : Takes::several};
 }
 
 Names::Judgement Names::judge(std::string_view name, const Words& words,

@@ -10,6 +10,9 @@
 
 namespace trireme::config {
 
+/// How many words of a command line belong to an option.
+[[nodiscard]] megatron::Takes words_of(const Field& field);
+
 /// An option of other subcommands.
 struct Elsewhere {
   const Field* field = nullptr;
