@@ -28,18 +28,14 @@ void add_tokenizer(Section& s) {
 }  // namespace
 
 Section data_section() {
-  constexpr const char* one_split = "the parts are cut from one dataset or blend in this version";
   Section s = {.title = "Data"};
-  same(s, {"data-path", "split"});
-  refused(s, Takes::several, {"train-data-path", "valid-data-path", "test-data-path"}, one_split,
-          "use --data-path and --split");
-  refused(s, Takes::one, {"data-args-path", "per-split-data-args-path"},
-          "the dataset is named by options", "give the words of that file to --data-path");
-  refused(s, Takes::one, {"data-cache-path"}, "indices are built in memory and not kept",
-          kLeaveOut);
-  refused(s, Takes::nothing, {"mock-data"}, "a run is trained on a dataset", "give --data-path");
-  always_any(s, {"num-workers", "num-dataset-builder-threads"},
-             "batches and indices are made by the program's own threads");
+  same(s, {"data-path", "train-data-path", "valid-data-path", "test-data-path", "data-args-path",
+           "split", "data-cache-path", "mock-data", "num-workers", "reset-position-ids",
+           "reset-attention-mask", "eod-mask-loss"});
+  refused(s, Takes::one, {"per-split-data-args-path"}, "only one blend is read from a file",
+          "use --train-data-path, --valid-data-path and --test-data-path");
+  always_any(s, {"num-dataset-builder-threads"},
+             "the orders of samples are made by the threads of --threads-per-rank");
   always_at(s, "dataloader-type", {"single"},
             "samples come in the order of Megatron-LM's GPT indices, each once");
   always_at(s, "data-impl", {"mmap", "infer"}, "datasets are .bin and .idx files, mapped",
@@ -49,10 +45,7 @@ Section data_section() {
           kLeaveOut);
   always(s, {"no-create-attention-mask-in-dataloader", "create-attention-mask-in-dataloader"},
          "the causal mask is part of attention and never stored");
-  refused(s, Takes::nothing, {"reset-position-ids", "reset-attention-mask", "eod-mask-loss"},
-          "this version treats a sample as one document", kLeaveOut);
-  always_at(s, "mid-level-dataset-surplus", {"0.005"}, "datasets of a blend have 0.5% to spare",
-            "use 0.005 or leave it out");
+  always_at(s, "mid-level-dataset-surplus", {"0.005"}, "datasets of a blend have 0.5% to spare");
   refused(s, Takes::one, {"object-storage-cache-path"}, "datasets are files", kLeaveOut);
   refused(s, Takes::nothing, {"allow-ambiguous-pad-tokens"}, "no token stands for padding",
           kLeaveOut);

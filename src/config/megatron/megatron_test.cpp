@@ -99,7 +99,7 @@ TEST(PastedScript, OfASmallGptWorksWithNotes) {
       "--eval-interval 1000 --eval-iters 10 --local_rank=0 --ddp-bucket-size 40000000 "
       "--ckpt-format torch");
   EXPECT_EQ(outcome.failure, "");
-  EXPECT_EQ(outcome.notes.size(), 17U);
+  EXPECT_EQ(outcome.notes.size(), 16U);
   EXPECT_EQ(outcome.notes.front(), "--use-mcore-models: there is one implementation of the model");
   for (const std::string& note : outcome.notes) {
     EXPECT_TRUE(starts_with(note, "--")) << note;
@@ -197,13 +197,13 @@ TEST(RunFileWithMegatronsNames, IsJudgedAsACommandLine) {
     write_file(path, toml);
     return train(kSmall + "--config " + path.string());
   };
-  const Outcome works =
-      read("use_flash_attn = true\ndistributed-backend = 'nccl'\nfp16 = false\nnum-workers = 2\n");
+  const Outcome works = read(
+      "use_flash_attn = true\ndistributed-backend = 'nccl'\nfp16 = false\nddp-bucket-size = 2\n");
   EXPECT_EQ(works.failure, "");
   EXPECT_EQ(works.notes,
             (Words{"use_flash_attn: the program has one implementation of each op",
                    "distributed-backend nccl: this version runs one rank, which sends nothing",
-                   "num-workers 2: batches and indices are made by the program's own threads"}));
+                   "ddp-bucket-size 2: this version runs one rank, which sends nothing"}));
   const Outcome refused = read("fp16 = true\nswiglu = 1\ncp-comm-type = ['p2p', 'a2a']\n");
   std::filesystem::remove(path);
   EXPECT_EQ(

@@ -6,7 +6,7 @@ namespace trireme::config::megatron {
 namespace {
 
 constexpr const char* kGelu = "the activation of the MLP is GELU";
-constexpr const char* kPlainAttention = "every layer has causal attention over all earlier tokens";
+constexpr const char* kPlainAttention = "every layer has causal attention without a window";
 constexpr const char* kLearned = "positions are learned embeddings";
 constexpr const char* kDense = "the model is a decoder of like layers";
 
