@@ -1,10 +1,14 @@
 #pragma once
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "config/option_set.h"
+#include "core/log.h"
 
 namespace trireme::app {
 
@@ -16,12 +20,23 @@ struct CommandText {
   std::string examples;  ///< command lines as one types them, one a line
 };
 
+/// What a subcommand takes, for the pages and hints that are about all of them.
+struct CommandOptions {
+  std::vector<const config::Group*> groups = {};     ///< without the common one
+  config::Words required = {};                       ///< here and not in the groups' tables
+  const config::megatron::Script* script = nullptr;  ///< of Megatron-LM's, that it stands for
+};
+
 /// A subcommand as the program sees it.
 struct Command {
   CommandText text;
   /// The arguments behind the name; returns the exit status. Throws Error.
   std::function<int(std::span<const std::string> arguments)> run;
+  std::function<CommandOptions()> options = {};
 };
+
+/// The subcommands that have an option of that name, asked by those that have not.
+[[nodiscard]] std::optional<config::Elsewhere> who_takes(std::string_view name);
 
 /// Prints a subcommand's --help to standard output.
 void print_help(const CommandText& text, const config::OptionSet& options);
@@ -37,14 +52,24 @@ template <class Options>
     Options options;
     config::OptionSet set("trireme " + text.name);
     declare(options, set);
+    set.ask(who_takes);
     set.read(arguments);
     if (set.help_wanted()) {
       print_help(text, set);
       return 0;
     }
+    for (const std::string& line : set.notes()) note(line);
     return run(options, set);
   };
-  return {std::move(text), std::move(call)};
+  auto describe = [text, declare] {
+    Options options;
+    config::OptionSet set("trireme " + text.name);
+    declare(options, set);
+    CommandOptions result = {.required = set.required_here(), .script = set.script()};
+    for (const config::GroupView& view : set.views()) result.groups.push_back(view.group);
+    return result;
+  };
+  return {std::move(text), std::move(call), std::move(describe)};
 }
 
 }  // namespace trireme::app

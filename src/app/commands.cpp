@@ -15,4 +15,18 @@ std::vector<Command> all_commands() {
   };
 }
 
+std::optional<config::Elsewhere> who_takes(std::string_view name) {
+  config::Elsewhere found;
+  for (const Command& command : all_commands()) {
+    for (const config::Group* group : command.options().groups) {
+      const config::Field* field = group->find(name);
+      if (field == nullptr) continue;
+      found.field = field;
+      found.commands.push_back("trireme " + command.text.name);
+    }
+  }
+  if (found.field == nullptr) return std::nullopt;
+  return found;
+}
+
 }  // namespace trireme::app

@@ -1,24 +1,29 @@
-// trireme options: every option there is, for reading and for the docs page.
+// trireme options: pages about all options there are, for reading and for the docs.
 
 #include "app/commands.h"
-#include "config/groups/all.h"
-#include "config/help.h"
-#include "core/log.h"
+#include "app/pages.h"
 
 namespace trireme::app {
 namespace {
 
-struct OptionsPageOptions {
+struct Options {
+  Page page = Page::options;
   bool markdown = false;
   bool json = false;
 
   static const config::Group& group() {
     static const config::Group table = {
         "Output",
-        "how the page is written",
-        {config::field(&OptionsPageOptions::markdown,
+        "which page, and how it is written",
+        {config::field(&Options::page,
+                       {.name = "page",
+                        .help = "options: all of this program; megatron: what becomes of "
+                                "Megatron-LM's; environment: variables that are read",
+                        .words = {"options", "megatron", "environment"},
+                        .saved = false}),
+         config::field(&Options::markdown,
                        {.name = "markdown", .help = "write a Markdown page", .saved = false}),
-         config::field(&OptionsPageOptions::json,
+         config::field(&Options::json,
                        {.name = "json", .help = "write JSON, for programs", .saved = false})}};
     return table;
   }
@@ -31,42 +36,35 @@ struct OptionsPageOptions {
   }
 };
 
-void declare(OptionsPageOptions& options, config::OptionSet& set) {
+void declare(Options& options, config::OptionSet& set) {
   set.add(options);
 }
 
-int run(const OptionsPageOptions& options, const config::OptionSet& /*set*/) {
-  if (options.json) {
-    std::string page = config::json_of(config::all_groups());
-    page.pop_back();  // say() ends the line
-    say(page);
-    return 0;
-  }
-  std::string page;
-  if (options.markdown) {
-    page =
-        "# Options\n\nPrinted by `trireme options --markdown`. Each group serves one or more "
-        "subcommands; `trireme help SUBCOMMAND` shows which, and the few switches "
-        "that are a subcommand's own (as `--dry-run` of `train`).\n";
-  }
-  for (const config::Group* group : config::all_groups()) {
-    if (!page.empty()) page += '\n';
-    page += options.markdown ? config::markdown_of(*group) : config::table_of(*group);
-  }
-  page.pop_back();  // say() ends the line
-  say(page);
+int run(const Options& options, const config::OptionSet& /*set*/) {
+  const PageForm form = options.json       ? PageForm::json
+                        : options.markdown ? PageForm::markdown
+                                           : PageForm::text;
+  std::string text = page_text(options.page, form, all_commands());
+  text.pop_back();  // say() ends the line
+  say(text);
   return 0;
 }
 
 }  // namespace
 
 Command options_command() {
-  return make_command<OptionsPageOptions>(
+  return make_command<Options>(
       {.name = "options",
-       .summary = "print every option, its unit, range and default",
-       .about = "Prints the options of all subcommands by group, with what they take, their "
-                "defaults and their meaning.",
-       .examples = "trireme options\ntrireme options --markdown > options.md"},
+       .summary = "print every option, what it takes and its default",
+       .about =
+           "Prints the options of all subcommands by group: what they take, their unit and range, "
+           "their defaults, their meaning, and which subcommands take them. Other pages say what "
+           "becomes of Megatron-LM's options, and which environment variables are read. The pages "
+           "of docs/ are printed so.",
+       .examples = "trireme options\n"
+                   "trireme options --page megatron | grep -A3 sequence-parallel\n"
+                   "trireme options --page megatron --markdown > megatron.md\n"
+                   "trireme options --json"},
       declare, run);
 }
 

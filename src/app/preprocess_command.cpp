@@ -24,6 +24,7 @@ struct Options {
 void declare(Options& options, config::OptionSet& set) {
   set.add(options.preprocess);
   set.add(options.tokenizer);
+  set.replace(config::megatron::preprocess_data());
 }
 
 std::string summary(const data::PreprocessedDataset& dataset) {

@@ -25,15 +25,17 @@ struct ProgramOptions {
         "Program",
         "which program is printed",
         {config::field(&O::kind, {.name = "kind",
-                                  .help = "what the program is for",
+                                  .help = "program of a training or validation microbatch, of "
+                                          "decoding a token, or of the optimizer step",
                                   .words = {"train", "evaluate", "decode", "step"}}),
          config::field(&O::micro_batch_size, {.name = "micro-batch-size",
-                                              .help = "b",
+                                              .help = "microbatch, b",
                                               .unit = "sequences",
                                               .range = config::at_least(1)}),
-         config::field(&O::pipeline_rank, {.name = "pipeline-rank",
-                                           .help = "whose program, of the pipeline's ranks",
-                                           .range = config::at_least(0)})}};
+         config::field(&O::pipeline_rank,
+                       {.name = "pipeline-rank",
+                        .help = "place in the pipeline of the rank whose program is printed",
+                        .range = config::at_least(0)})}};
     return table;
   }
 };

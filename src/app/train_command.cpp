@@ -53,6 +53,7 @@ struct TrainCommandOptions {
 void declare(TrainCommandOptions& options, config::OptionSet& set) {
   options.run.declare(set);
   set.add(options);
+  set.replace(config::megatron::pretrain_gpt());
 }
 
 int64_t vocabulary_of(const train::TrainOptions& options,

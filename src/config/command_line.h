@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "config/field_index.h"
+#include "config/reading.h"
 
 namespace trireme::config {
 
@@ -17,12 +17,11 @@ namespace trireme::config {
 ///   --                              everything behind it is positional
 ///
 /// A value may begin with one dash ("-1"), but with two only in the form --name=value.
-/// Usage errors: unknown name, missing or malformed value, an option given twice, an argument that
+/// Troubles: unknown name, missing or malformed value, an option given twice, an argument that
 /// belongs to nothing. (Not CLI11: it would split words no shorter, and the messages, conversions
 /// and checks are the fields' own.)
-[[nodiscard]] std::vector<Said> said_on_command_line(std::span<const std::string> arguments,
-                                                     const FieldIndex& known,
-                                                     const Field* positional);
+void read_command_line(std::span<const std::string> arguments, const Names& names,
+                       const Field* positional, Reading& reading);
 
 /// Whether the arguments ask for help, at any place before a "--".
 [[nodiscard]] bool asks_for_help(std::span<const std::string> arguments);

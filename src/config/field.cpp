@@ -106,6 +106,10 @@ std::string text_of(const Value& value) {
   return "not set";
 }
 
+bool Field::is_called(std::string_view other) const {
+  return other == name || std::find(aliases.begin(), aliases.end(), other) != aliases.end();
+}
+
 std::string Field::takes() const {
   std::string text;
   switch (kind) {

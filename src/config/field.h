@@ -56,6 +56,7 @@ struct Range {
 /// What a group's table says about one member. The default is the member's own initialiser.
 struct FieldSpec {
   std::string name = {};  ///< as on the command line without dashes, "num-layers"
+  Words aliases = {};     ///< other names of the same option; it is saved under `name`
   std::string help = {};  ///< a phrase without full stop
   std::string unit = {};  ///< "tokens", "iterations"; empty for none
   std::string otherwise =
@@ -94,7 +95,9 @@ struct Field : FieldSpec {
   /// for a list of one, numbers for items of a list.
   [[nodiscard]] Value from_typed(const Value& given, const Source& source) const;
 
-  /// As in "a whole number of tokens >= 1", "one of constant, linear, cosine".
+  /// Whether it is called so: by its name or an alias.
+  [[nodiscard]] bool is_called(std::string_view other) const;
+  /// As in "a whole number >= 1 (tokens)", "one of constant, linear, cosine".
   [[nodiscard]] std::string takes() const;
   /// The default for readers: "0.1", "off", "4 x hidden-size", "required"; empty for none.
   [[nodiscard]] std::string default_text() const;

@@ -8,7 +8,7 @@ namespace trireme::config {
 
 const Field* Group::find(std::string_view name) const {
   const auto it = std::find_if(fields.begin(), fields.end(),
-                               [&](const Field& field) { return field.name == name; });
+                               [&](const Field& field) { return field.is_called(name); });
   return it == fields.end() ? nullptr : &*it;
 }
 

@@ -14,7 +14,7 @@ struct Group {
   std::string about;  ///< one phrase for the docs page
   std::vector<Field> fields;
 
-  /// nullptr when there is none of that name.
+  /// nullptr when there is none of that name or alias.
   [[nodiscard]] const Field* find(std::string_view name) const;
 };
 

@@ -26,12 +26,14 @@
 #include "config/option_set.h"
 #include "config/run_file.h"
 #include "config/testing.h"
+#include "config/testing_trainer.h"
 
 namespace trireme::config {
 namespace {
 
 using testing::contains;
 using testing::failure_of;
+using testing::Trainer;
 
 template <class T>
 class EveryGroup : public ::testing::Test {};
@@ -112,7 +114,7 @@ TYPED_TEST(EveryGroup, HasFieldsWithNameHelpAndAllowedDefault) {
 
 TYPED_TEST(EveryGroup, SavedAndReadIsEqual) {
   std::mt19937_64 random(1234);
-  FieldIndex known;
+  Names known;
   for (const Field& field : TypeParam::group().fields) known.add(field);
   for (int round = 0; round < 200; ++round) {
     TypeParam original;
@@ -126,9 +128,10 @@ TYPED_TEST(EveryGroup, SavedAndReadIsEqual) {
     for (const Field& field : TypeParam::group().fields) {
       if (field.optional) field.set(&copy, {});
     }
-    for (const auto& [field, value, source] : said_in_run_file(toml, "saved", known)) {
-      field->set(&copy, value);
-    }
+    Reading reading;
+    read_run_file(toml, "saved", known, reading);
+    ASSERT_TRUE(reading.troubles.empty()) << toml;
+    for (const auto& [field, value, source] : reading.said) field->set(&copy, *value);
     ASSERT_EQ(copy, original) << toml;
     ASSERT_TRUE(differences(copy, original).empty());
   }
@@ -157,11 +160,12 @@ TYPED_TEST(EveryGroup, FlagsOnTheCommandLineSayTheSameAsTheFile) {
       }
     }
     TypeParam copy;
-    FieldIndex known;
+    Names known;
     for (const Field& field : TypeParam::group().fields) known.add(field);
-    for (const auto& [field, value, source] : said_on_command_line(arguments, known, nullptr)) {
-      field->set(&copy, value);
-    }
+    Reading reading;
+    read_command_line(arguments, known, nullptr, reading);
+    ASSERT_TRUE(reading.troubles.empty());
+    for (const auto& [field, value, source] : reading.said) field->set(&copy, *value);
     ASSERT_EQ(copy, original);
   }
 }
@@ -180,32 +184,6 @@ TEST(AllGroups, AreThoseTestedHere) {
   EXPECT_EQ(tested, std::set<const Group*>(all.begin(), all.end()));
   EXPECT_EQ(all.size(), tested.size());
 }
-
-/// The groups of the trainer together, as its subcommand adds them.
-struct Trainer {
-  ModelOptions model;
-  BatchOptions batch;
-  OptimizerOptions optimizer;
-  ParallelOptions parallel;
-  EngineOptions engine;
-  DataOptions data;
-  TokenizerOptions tokenizer;
-  CheckpointOptions checkpoint;
-  LoggingOptions logging;
-  OptionSet options{"trireme train"};
-
-  Trainer() {
-    options.add(model);
-    options.add(batch);
-    options.add(optimizer);
-    options.add(parallel);
-    options.add(engine);
-    options.add(data);
-    options.add(tokenizer);
-    options.add(checkpoint);
-    options.add(logging);
-  }
-};
 
 const Words kSmall = {
     "--num-layers", "2",   "--hidden-size",      "64", "--num-attention-heads", "4",

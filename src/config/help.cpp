@@ -30,6 +30,8 @@ std::string particulars(const Field& field) {
   Words parts;
   if (!field.unit.empty()) parts.push_back(field.unit);
   if (const std::string bounds = field.range.text(); !bounds.empty()) parts.push_back(bounds);
+  if (!field.aliases.empty())
+    parts.push_back(format("also --{}", fmt::join(field.aliases, ", --")));
   std::string text = format("{}", fmt::join(parts, ", "));
   const std::string initial = field.default_text();
   if (!initial.empty() && (field.kind != Kind::flag || field.saved)) {
@@ -39,21 +41,24 @@ std::string particulars(const Field& field) {
   return text.empty() ? "" : format(" ({})", text);
 }
 
-// For a cell of a Markdown table: no bars, and no brackets that would be taken for HTML.
-std::string cell(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '|') {
-      result += "&#124;";
-    } else if (c == '<') {
-      result += "&lt;";
-    } else if (c == '>') {
-      result += "&gt;";
-    } else {
-      result += c;
+// The help of a page about all options, which has no place for aliases elsewhere.
+std::string help_with_aliases(const Field& field) {
+  if (field.aliases.empty()) return field.help;
+  return format("{}; also --{}", field.help, fmt::join(field.aliases, ", --"));
+}
+
+// "trireme train, trireme generate (requires --x)", each command between `quotes`.
+std::string takers_text(const Chapter& chapter, const char* quotes) {
+  Words words;
+  for (const Taker& taker : chapter.takers) {
+    std::string text = format("{0}{1}{0}", quotes, taker.command);
+    if (!taker.required.empty()) {
+      text += format(" (requires {0}--{1}{0})", quotes,
+                     fmt::join(taker.required, format("{0}, {0}--", quotes)));
     }
+    words.push_back(std::move(text));
   }
-  return result;
+  return format("{}", fmt::join(words, ", "));
 }
 
 }  // namespace
@@ -131,24 +136,46 @@ std::string help_of(std::span<const Field* const> fields, int columns) {
   return result;
 }
 
-std::string table_of(const Group& group) {
+std::string table_of(const Chapter& chapter) {
   using Align = TextTable::Align;
   TextTable table({{"option", Align::left},
                    {"takes", Align::left},
                    {"default", Align::left},
                    {"meaning", Align::left}});
+  const Group& group = *chapter.group;
   for (const Field& field : group.fields) {
-    table.row({"--" + field.name, field.takes(), field.default_text(), field.help});
+    table.row({"--" + field.name, field.takes(), field.default_text(), help_with_aliases(field)});
   }
-  return format("{}: {}\n{}", group.title, group.about, table.text(2));
+  const std::string takers = takers_text(chapter, "");
+  return format("{}: {}\n{}{}", group.title, group.about,
+                takers.empty() ? "" : format("  taken by {}\n", takers), table.text(2));
 }
 
-std::string markdown_of(const Group& group) {
-  std::string result = format("## {}\n\n{}\n\n", group.title, group.about);
+std::string markdown_of(const Chapter& chapter) {
+  const Group& group = *chapter.group;
+  const std::string takers = takers_text(chapter, "`");
+  std::string result = format("## {}\n\n{}{}\n\n", group.title, group.about,
+                              takers.empty() ? "" : format("; taken by {}", takers));
   result += "| option | takes | default | meaning |\n|---|---|---|---|\n";
   for (const Field& field : group.fields) {
-    result += format("| `--{}` | {} | {} | {} |\n", field.name, cell(field.takes()),
-                     cell(field.default_text()), cell(field.help));
+    result += format("| `--{}` | {} | {} | {} |\n", field.name, markdown_cell(field.takes()),
+                     markdown_cell(field.default_text()), markdown_cell(help_with_aliases(field)));
+  }
+  return result;
+}
+
+std::string markdown_cell(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '|') {
+      result += "&#124;";
+    } else if (c == '<') {
+      result += "&lt;";
+    } else if (c == '>') {
+      result += "&gt;";
+    } else {
+      result += c;
+    }
   }
   return result;
 }

@@ -2,6 +2,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/field.h"
 #include "config/group.h"
@@ -16,15 +17,28 @@ namespace trireme::config {
 /// right, wrapped to so many columns (never below 40).
 [[nodiscard]] std::string help_of(std::span<const Field* const> fields, int columns);
 
-/// A group as a table for a terminal.
-[[nodiscard]] std::string table_of(const Group& group);
+/// Who takes a group, on the pages about all options.
+struct Taker {
+  std::string command;  ///< "trireme train"
+  Words required = {};  ///< options that this one requires and the group's table does not
+};
 
-/// A group as a section of a Markdown page.
-[[nodiscard]] std::string markdown_of(const Group& group);
+/// A group as a chapter of such a page.
+struct Chapter {
+  const Group* group = nullptr;
+  std::vector<Taker> takers = {};  ///< empty: every subcommand, as the group itself says
+};
 
-/// Groups with their fields for a program: a JSON list, each field with name, what it takes, unit,
-/// default and help.
-[[nodiscard]] std::string json_of(std::span<const Group* const> groups);
+/// As a table for a terminal.
+[[nodiscard]] std::string table_of(const Chapter& chapter);
+/// As a chapter of a Markdown page.
+[[nodiscard]] std::string markdown_of(const Chapter& chapter);
+/// For a program: a JSON list of groups, each with its subcommands and its fields: name, aliases,
+/// what it takes, unit, range, words, default and help.
+[[nodiscard]] std::string json_of(std::span<const Chapter> chapters);
+
+/// Text for a cell of a Markdown table: no bars, and no brackets that would be taken for HTML.
+[[nodiscard]] std::string markdown_cell(std::string_view text);
 
 /// Paragraphs (lines of the text) broken between words; every line indented. A word that is too
 /// long stands alone. Columns are counted in UTF-8 characters. Ends with a newline.

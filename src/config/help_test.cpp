@@ -79,6 +79,40 @@ TEST(Help, HasUsageAboutGroupsAndExamples) {
   EXPECT_TRUE(contains(help, "\nExamples\n  trireme test --must 1 a b\n"));
 }
 
+TEST(Help, NamesAliases) {
+  const Field field = config::field(&Sample::count, {.name = "count",
+                                                     .aliases = {"number", "n-items"},
+                                                     .help = "how many",
+                                                     .unit = "items",
+                                                     .range = at_least(1)});
+  const std::vector<const Field*> fields = {&field};
+  EXPECT_EQ(
+      help_of(fields, 110),
+      "  --count N                   how many (items, >= 1, also --number, --n-items; default "
+      "3)\n");
+  const Group group = {"Group", "about", {field}};
+  const Chapter chapter = {&group, {{"trireme train", {"count"}}, {"trireme plan"}}};
+  EXPECT_TRUE(contains(table_of(chapter), "how many; also --number, --n-items"))
+      << table_of(chapter);
+  EXPECT_TRUE(
+      contains(table_of(chapter), "taken by trireme train (requires --count), trireme plan"));
+  EXPECT_TRUE(contains(markdown_of(chapter), "how many; also --number, --n-items |"));
+  EXPECT_TRUE(contains(markdown_of(chapter),
+                       "about; taken by `trireme train` (requires `--count`), `trireme plan`\n"));
+  const std::vector<Chapter> chapters = {chapter};
+  for (const std::string part : {R"("commands": [
+      "trireme train",
+      "trireme plan"
+    ])",
+                                 R"("aliases": [
+          "number",
+          "n-items"
+        ])",
+                                 R"("range": ">= 1")", R"("unit": "items")", R"("default": "3")"}) {
+    EXPECT_TRUE(contains(json_of(chapters), part)) << part << json_of(chapters);
+  }
+}
+
 TEST(Wrapped, BreaksBetweenWordsAndCountsCharacters) {
   const std::string text = "aaaaaaaaaaaaaaaaaaa bbbbbbbbbbbbbbbbbbbb ccc\n\nnext";
   EXPECT_EQ(wrapped(text, 40, 0), "aaaaaaaaaaaaaaaaaaa bbbbbbbbbbbbbbbbbbbb\nccc\n\nnext\n");
@@ -91,10 +125,11 @@ TEST(Wrapped, BreaksBetweenWordsAndCountsCharacters) {
 TEST(Tables, MentionEveryFieldAndEscapeMarkdown) {
   for (const Group* group : all_groups()) {
     for (const Field& field : group->fields) {
-      EXPECT_TRUE(contains(table_of(*group), "--" + field.name + " ")) << field.name;
-      EXPECT_TRUE(contains(markdown_of(*group), "| `--" + field.name + "` |")) << field.name;
+      EXPECT_TRUE(contains(table_of({.group = group}), "--" + field.name + " ")) << field.name;
+      EXPECT_TRUE(contains(markdown_of({.group = group}), "| `--" + field.name + "` |"))
+          << field.name;
     }
-    for (const std::string& line : lines_of(markdown_of(*group))) {
+    for (const std::string& line : lines_of(markdown_of({.group = group}))) {
       if (line.rfind('|', 0) != 0) continue;
       EXPECT_EQ(std::count(line.begin(), line.end(), '|'), 5) << line;
     }

@@ -20,7 +20,7 @@ void OptionSet::bind(const Group& group, void* options, Rules rules) {
   if (rules) rules_.push_back(std::move(rules));
   for (const Field& field : group.fields) {
     const Bound& added = bound_.emplace_back(Bound{field, options, std::nullopt});
-    known_.add(added.field);
+    names_.add(added.field);
     if (field.positional) {
       TRIREME_ASSERT(positional_ == nullptr && field.kind == Kind::list,
                      "a subcommand has at most one positional field, and it is a list");
@@ -44,10 +44,20 @@ void OptionSet::require(std::string_view name, bool required) {
   bound(name).field.required = required;
 }
 
+Words OptionSet::required_here() const {
+  Words names;
+  for (const GroupView& view : groups_) {
+    for (const Field& field : view.group->fields) {
+      if (!field.required && bound(field.name).field.required) names.push_back(field.name);
+    }
+  }
+  return names;
+}
+
 void OptionSet::apply(const std::vector<Said>& said) {
   for (const auto& [field, value, source] : said) {
     Bound& target = bound(field->name);
-    target.field.set(target.options, value);
+    if (value) target.field.set(target.options, *value);
     target.source = source;
   }
 }
@@ -57,14 +67,18 @@ void OptionSet::read(std::span<const std::string> arguments) {
     common_.help = true;
     return;
   }
-  const std::vector<Said> flags = said_on_command_line(arguments, known_, positional_);
+  Reading reading;
+  read_command_line(arguments, names_, positional_, reading);
+  const std::vector<Said> flags = std::move(reading.said);
   apply(flags);
   if (common_.config) {
     const std::string file = common_.config->string();
-    apply(said_in_run_file(read_file(file), file, known_));
+    reading.said.clear();
+    read_run_file(read_file(file), file, names_, reading);
+    apply(reading.said);
     apply(flags);
   }
-  finish();
+  finish(std::move(reading));
 }
 
 void OptionSet::read_saved(std::string_view toml, const std::string& file, OtherGroups others) {
@@ -74,33 +88,40 @@ void OptionSet::read_saved(std::string_view toml, const std::string& file, Other
       for (const Field& field : group->fields) skipped.insert(field.name);
     }
   }
-  apply(said_in_run_file(toml, file, known_, skipped));
-  finish();
+  Reading reading;
+  read_run_file(toml, file, names_, reading, skipped);
+  apply(reading.said);
+  finish(std::move(reading));
 }
 
-void OptionSet::finish() const {
+void OptionSet::finish(Reading reading) {
   Words missing;
   for (const auto& [field, options, source] : bound_) {
     if (field.required && !source) missing.push_back("--" + field.name);
   }
   if (!missing.empty()) {
     const bool one = missing.size() == 1;
-    fail_usage({.where = command_,
-                .what = format("{} {} missing", fmt::join(missing, ", "), one ? "is" : "are"),
-                .rule = format("{} no default", one ? "it has" : "they have"),
-                .remedy = format("give {} on the command line or in a file for --config",
-                                 one ? "it" : "them")});
+    reading.add_trouble(
+        {.where = command_,
+         .what = format("{} {} missing", fmt::join(missing, ", "), one ? "is" : "are"),
+         .rule = format("{} no default", one ? "it has" : "they have"),
+         .remedy =
+             format("give {} on the command line or in a file for --config", one ? "it" : "them")});
   }
+  // Rules speak of values, which are the user's only if all were understood.
   for (const Rules& rules : rules_) {
-    if (const auto conflict = rules()) refuse(*conflict);
+    if (!reading.whole) break;
+    if (const auto conflict = rules()) reading.troubles.add(trouble_of(*conflict));
   }
+  reading.troubles.tell(command_);
+  notes_ = std::move(reading.notes);
 }
 
 std::optional<Source> OptionSet::source_of(std::string_view name) const {
   return bound(name).source;
 }
 
-void OptionSet::refuse(const Conflict& conflict) const {
+Trouble OptionSet::trouble_of(const Conflict& conflict) const {
   Words places;
   for (const std::string& name : conflict.names) {
     const auto source = source_of(name);
@@ -108,7 +129,14 @@ void OptionSet::refuse(const Conflict& conflict) const {
     const std::string place = source->text();
     if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
   }
-  config::refuse(conflict, places.empty() ? command_ : format("{}", fmt::join(places, " and ")));
+  return {.where = places.empty() ? command_ : format("{}", fmt::join(places, " and ")),
+          .what = conflict.what,
+          .rule = conflict.rule,
+          .remedy = conflict.remedy};
+}
+
+void OptionSet::refuse(const Conflict& conflict) const {
+  fail_usage(trouble_of(conflict));
 }
 
 std::vector<GroupView> OptionSet::views() const {
@@ -123,6 +151,12 @@ std::string OptionSet::help(const std::string& about, const std::string& example
     usage += positional_->required ? format(" {}...", name) : format(" [{}...]", name);
   }
   std::string text = usage + "\n\n" + wrapped(about, columns, 0);
+  if (const megatron::Script* replaced = script()) {
+    text += wrapped(format("The options of Megatron-LM's {} can be pasted here: trireme options "
+                           "--page megatron says what becomes of each.",
+                           replaced->name),
+                    columns, 0);
+  }
   // The common group last: what is particular comes first.
   auto order = groups_;
   std::rotate(order.begin(), order.begin() + 1, order.end());

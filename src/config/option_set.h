@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "config/field_index.h"
 #include "config/group.h"
 #include "config/groups/common.h"
+#include "config/reading.h"
 
 namespace trireme::config {
 
@@ -43,10 +43,21 @@ class OptionSet {
   /// table requires has not.
   void require(std::string_view name, bool required = true);
 
+  /// The subcommand stands for a script of Megatron-LM's: its options are judged by its table.
+  void replace(const megatron::Script& script) { names_.replace(script); }
+  [[nodiscard]] const megatron::Script* script() const { return names_.script(); }
+
+  /// Whom to ask about options that only other subcommands have.
+  void ask(AskOthers others) { names_.ask(std::move(others)); }
+
   /// Reads the arguments and the run file that their --config names; flags win over the file. Then
-  /// checks that what is required was said, and the rules of the groups. All failures are usage
-  /// errors, except a run file that cannot be read. Does nothing more when help is asked for.
+  /// checks that what is required was said, and the rules of the groups. Everything that is wrong
+  /// is told in one usage error; a run file that cannot be read is a run error. Does nothing more
+  /// when help is asked for.
   void read(std::span<const std::string> arguments);
+
+  /// After read(): lines for the user about options that were accepted and say nothing new here.
+  [[nodiscard]] const Words& notes() const { return notes_; }
 
   /// The same from a saved run alone; `file` is its name in messages. Skipping other groups serves
   /// those who need a part of it, as the model's options from a trainer's checkpoint.
@@ -64,6 +75,9 @@ class OptionSet {
   /// The groups for save_toml(), json_text() and comparisons, without the common one.
   [[nodiscard]] std::vector<GroupView> views() const;
 
+  /// Options whose requirement differs here from their group's table.
+  [[nodiscard]] Words required_here() const;
+
   /// The text of --help: usage, about, options by group, examples (lines as one types them, empty
   /// for none), for lines of so many columns.
   [[nodiscard]] std::string help(const std::string& about, const std::string& examples,
@@ -79,7 +93,9 @@ class OptionSet {
 
   void bind(const Group& group, void* options, Rules rules);
   void apply(const std::vector<Said>& said);
-  void finish() const;
+  /// Checks what concerns several options and tells all troubles.
+  void finish(Reading reading);
+  [[nodiscard]] Trouble trouble_of(const Conflict& conflict) const;
   [[nodiscard]] Bound& bound(std::string_view name);
   [[nodiscard]] const Bound& bound(std::string_view name) const;
 
@@ -87,9 +103,10 @@ class OptionSet {
   CommonOptions common_;
   std::vector<GroupView> groups_;
   std::vector<Rules> rules_;
-  std::deque<Bound> bound_;  // in the order of the groups' tables; addresses are kept by known_
-  FieldIndex known_;
+  std::deque<Bound> bound_;  // in the order of the groups' tables; addresses are kept by names_
+  Names names_;
   const Field* positional_ = nullptr;
+  Words notes_;
 };
 
 }  // namespace trireme::config

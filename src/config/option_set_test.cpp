@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "config/run_file.h"
 #include "config/testing.h"
 
 namespace trireme::config {
@@ -96,7 +97,8 @@ TEST(CommandLine, NamesTheNearestOptionForAnUnknownOne) {
   EXPECT_EQ(refusal_of({"--wxyzwxyz"}),
             "2: command line: there is no option --wxyzwxyz; --help lists all options");
   EXPECT_TRUE(contains(refusal_of({"--no-count"}), "there is no option --no-count"));
-  EXPECT_TRUE(contains(refusal_of({"--no-verbose=1"}), "there is no option --no-verbose"));
+  EXPECT_EQ(refusal_of({"--no-verbose=1"}),
+            "2: command line: --no-verbose was given '1'; it takes no value (a flag)");
 }
 
 TEST(CommandLine, RefusesAnOptionGivenTwice) {
@@ -141,6 +143,122 @@ TEST(CommandLine, RefusesArgumentsThatBelongToNothing) {
             "2: command line: '-count' belongs to no option; options begin with two dashes; write "
             "--count");
   EXPECT_TRUE(contains(refusal({"x"}), "'x' belongs to no option"));
+  EXPECT_TRUE(
+      contains(refusal({"--count", "1", "x", "-", "y"}), "'x' '-' 'y' belong to no option"));
+  EXPECT_TRUE(contains(refusal({""}), "'' belongs to no option"));
+}
+
+TEST(CommandLine, TellsAllThatIsWrongInTheOrderOfTheWords) {
+  EXPECT_EQ(
+      failure_of([&] {
+        (void)read({"--cuont", "5", "--rate", "2", "--colour", "red", "--colour", "blue"});
+      }),
+      "2: trireme test: 4 things to change\n"
+      "  command line: there is no option --cuont; the nearest is --count\n"
+      "  command line: --rate is 2; --rate takes a number in [0, 1); use a number inside\n"
+      "  command line: --colour is given twice; each option is given at most once; remove one "
+      "of them\n"
+      "  --must is missing; it has no default; give it on the command line or in a file for "
+      "--config");
+  EXPECT_EQ(refusal_of({"--cuont", "5", "--strct"}),
+            "2: command line: 2 things to change\n"
+            "  there is no option --cuont; the nearest is --count\n"
+            "  there is no option --strct; the nearest is --strict");
+}
+
+// An option with other names, and one that only another subcommand has.
+struct Length {
+  int64_t seq_length = 1;
+  bool dry = false;
+  bool operator==(const Length&) const = default;
+  static const Group& group() {
+    static const Group table = {
+        "Length",
+        "how long",
+        {field(&Length::seq_length, {.name = "seq-length",
+                                     .aliases = {"length", "sequence"},
+                                     .help = "how long a sequence is",
+                                     .range = at_least(1)}),
+         field(&Length::dry, {.name = "dry", .aliases = {"dry-run"}, .help = "only say it"})}};
+    return table;
+  }
+};
+
+Length length_of(const Words& arguments) {
+  Length length;
+  OptionSet options("trireme test");
+  options.add(length);
+  options.read(arguments);
+  return length;
+}
+
+TEST(Aliases, SayTheSameAsTheName) {
+  EXPECT_EQ(length_of({"--length", "7", "--dry-run"}), (Length{7, true}));
+  EXPECT_EQ(length_of({"--sequence=7", "--no-dry-run"}), (Length{7, false}));
+  Length length;
+  OptionSet options("trireme test");
+  options.add(length);
+  options.read_saved("sequence = 9\ndry_run = true\n", "run.toml");
+  EXPECT_EQ(length, (Length{9, true}));
+  EXPECT_EQ(save_toml(options.views()), "run-format = 1\n\n# Length\nseq-length = 9\ndry = true\n");
+}
+
+TEST(Aliases, AreNotGivenBesideTheName) {
+  EXPECT_EQ(failure_of([] {
+              (void)length_of({"--seq-length", "1", "--length", "2"});
+            }),
+            "2: command line: --seq-length is given twice; it is called --length, --sequence too; "
+            "remove one of them");
+  Length length;
+  OptionSet options("trireme test");
+  options.add(length);
+  EXPECT_EQ(
+      failure_of([&] { options.read_saved("length = 1\nseq-length = 1\n", "run.toml"); }),
+      "2: run.toml:2: seq-length is given twice; it stands in line 1 too; it is called length, "
+      "sequence too; remove one of them");
+}
+
+TEST(Aliases, AreMeantByMistypedNamesToo) {
+  EXPECT_EQ(failure_of([] {
+              (void)length_of({"--sequense", "1"});
+            }),
+            "2: command line: there is no option --sequense; the nearest is --sequence");
+}
+
+TEST(AliasesDeathTest, AreUniqueAmongAllNamesOfASubcommand) {
+  struct Other {
+    int64_t x = 1;
+    static const Group& group() {
+      static const Group table = {
+          "Other", "", {field(&Other::x, {.name = "x", .aliases = {"sequence"}, .help = "x"})}};
+      return table;
+    }
+  } other;
+  Length length;
+  OptionSet options("trireme test");
+  options.add(length);
+  EXPECT_DEATH(options.add(other), "one name");
+}
+
+TEST(OptionSet, SaysWhichSubcommandTakesAnOption) {
+  const auto refusal = [](const Words& arguments) {
+    Sample sample;
+    OptionSet options("trireme test");
+    options.add(sample);
+    options.require("must", false);
+    options.ask([](std::string_view name) -> std::optional<Elsewhere> {
+      const Field* field = Length::group().find(name);
+      if (field == nullptr) return std::nullopt;
+      return Elsewhere{field, {"trireme train", "trireme plan"}};
+    });
+    return failure_of([&] { options.read(arguments); });
+  };
+  EXPECT_EQ(refusal({"--seq_length", "5", "--limit", "4"}),
+            "2: command line: --seq_length is no option of this subcommand; it belongs to trireme "
+            "train, trireme plan; leave it out here");
+  EXPECT_TRUE(contains(refusal({"--dry", "file"}), "--dry is no option of this subcommand"));
+  EXPECT_FALSE(contains(refusal({"--dry", "file"}), "'file'"));
+  EXPECT_TRUE(contains(refusal({"--dri"}), "there is no option --dri"));
 }
 
 TEST(OptionSet, NamesAllRequiredOptionsThatAreMissing) {

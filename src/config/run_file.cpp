@@ -60,10 +60,43 @@ void check_format(const Value& value, const Source& source) {
               .remedy = "use the trireme that wrote the file"});
 }
 
+// What a stranger's value would be on a command line.
+Words words_of(const Value& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return {*flag ? "true" : "false"};
+  if (const auto* list = std::get_if<Words>(&value)) return *list;
+  return {text_of(value)};
+}
+
+void read_line(const std::string& name, const toml::node& node, const Source& source,
+               const Names& names, Reading& reading) {
+  const Field* field = names.find(name);
+  if (field == nullptr) {
+    reading.add_stranger(names, name, words_of(value_of(name, node, source)), source);
+    return;
+  }
+  if (!field->saved) {
+    fail_usage({.where = source.text(),
+                .what = format("{} stands in a run file", name),
+                .rule = "it belongs to the command line only",
+                .remedy = format("remove it here and write --{}", field->name)});
+  }
+  if (const Said* twice = reading.find(*field)) {
+    const std::string why = field->aliases.empty()
+                                ? "`-` and `_` are the same in names"
+                                : format("it is called {} too", fmt::join(field->aliases, ", "));
+    fail_usage({.where = source.text(),
+                .what = format("{} is given twice", field->name),
+                .rule = format("it stands in line {} too; {}", twice->source.line, why),
+                .remedy = "remove one of them"});
+  }
+  reading.add(*field, source,
+              [&] { return field->from_typed(value_of(name, node, source), source); });
+}
+
 }  // namespace
 
-std::vector<Said> said_in_run_file(std::string_view toml, const std::string& file,
-                                   const FieldIndex& known, const std::set<std::string>& skipped) {
+void read_run_file(std::string_view toml, const std::string& file, const Names& names,
+                   Reading& reading, const std::set<std::string>& skipped) {
   const toml::parse_result parsed = toml::parse(toml, file);
   if (!parsed) {
     const toml::parse_error& error = parsed.error();
@@ -79,35 +112,20 @@ std::vector<Said> said_in_run_file(std::string_view toml, const std::string& fil
   }
   std::sort(lines.begin(), lines.end());
 
-  std::vector<Said> said;
-  for (const auto& [line, name, node] : lines) {
-    const Source source = {file, line};
-    if (normalised(name) == "run-format") {
-      check_format(value_of(name, *node, source), source);
-      continue;
-    }
-    const Field* field = known.find(name);
-    if (field == nullptr && skipped.count(normalised(name)) > 0) continue;
-    if (field == nullptr && node->is_table()) (void)value_of(name, *node, source);
-    if (field == nullptr) known.unknown(name, source);
-    if (!field->saved) {
-      fail_usage({.where = source.text(),
-                  .what = format("{} stands in a run file", name),
-                  .rule = "it belongs to the command line only",
-                  .remedy = format("remove it here and write --{}", field->name)});
-    }
-    const auto twice = std::find_if(said.begin(), said.end(),
-                                    [&](const Said& other) { return other.field == field; });
-    if (twice != said.end()) {
-      fail_usage({.where = source.text(),
-                  .what = format("{} is given twice", field->name),
-                  .rule = format("it stands in line {} too; `-` and `_` are the same in names",
-                                 twice->source.line),
-                  .remedy = "remove one of them"});
-    }
-    said.push_back({field, field->from_typed(value_of(name, *node, source), source), source});
+  for (const auto& entry : lines) {  // (a lambda cannot capture structured bindings in clang 14)
+    const std::string& name = std::get<1>(entry);
+    const toml::node& node = *std::get<2>(entry);
+    const Source source = {file, std::get<0>(entry)};
+    if (names.find(name) == nullptr && skipped.count(normalised(name)) > 0) continue;
+    const bool understood = reading.troubles.keep([&] {
+      if (normalised(name) == "run-format") {
+        check_format(value_of(name, node, source), source);
+      } else {
+        read_line(name, node, source, names, reading);
+      }
+    });
+    reading.whole = understood && reading.whole;
   }
-  return said;
 }
 
 }  // namespace trireme::config

@@ -3,10 +3,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "config/field_index.h"
 #include "config/group.h"
+#include "config/reading.h"
 
 namespace trireme::config {
 
@@ -16,12 +15,11 @@ inline constexpr int64_t kRunFormat = 1;
 
 /// Reads a run file: TOML without tables, one line per option, names as on the command line (`-` or
 /// `_`). `file` is its name in messages. In the order of the lines. Lines whose name is in
-/// `skipped` and not known are passed over. Usage errors with file and line: not TOML, unknown
-/// name, an option twice, wrong type, value not allowed, an option that belongs to the command line
-/// only, another run-format.
-[[nodiscard]] std::vector<Said> said_in_run_file(std::string_view toml, const std::string& file,
-                                                 const FieldIndex& known,
-                                                 const std::set<std::string>& skipped = {});
+/// `skipped` and not known are passed over. Troubles with file and line: unknown name, an option
+/// twice, wrong type, value not allowed, an option that belongs to the command line only, another
+/// run-format. Throws a usage error when it is not TOML at all.
+void read_run_file(std::string_view toml, const std::string& file, const Names& names,
+                   Reading& reading, const std::set<std::string>& skipped = {});
 
 /// The options as a run file that can be read again: every saved field with its value, the defaults
 /// too, so that it means the same when a default changes. Optionals without value are left out.

@@ -100,8 +100,17 @@ TEST(RunFile, RefusesAnotherFormat) {
             "wrote the file");
 }
 
-TEST(RunFile, ReportsTheFirstFaultByLine) {
-  EXPECT_TRUE(contains(refusal_of("zzz = 1\naaa = 1\n"), "run.toml:1: "));
+TEST(RunFile, ReportsAllFaultsInTheOrderOfTheLines) {
+  EXPECT_EQ(
+      refusal_of("zzzzzzzzz = 1\ncount = 99\nverbose = 1979-05-27\nhelp = true\n"),
+      "2: trireme test: 4 things to change\n"
+      "  run.toml:1: there is no option zzzzzzzzz; --help lists all options\n"
+      "  run.toml:2: count is 99; count takes a whole number in [1, 10] (items); use 10 or "
+      "less\n"
+      "  run.toml:3: verbose is a date or time; no option takes one; write text between "
+      "quotes\n"
+      "  run.toml:4: help stands in a run file; it belongs to the command line only; remove it "
+      "here and write --help");
 }
 
 TEST(SaveToml, WritesEveryValueWithItsType) {

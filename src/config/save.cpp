@@ -84,18 +84,26 @@ std::string json_text(std::span<const GroupView> groups) {
   return object.dump(2) + "\n";
 }
 
-std::string json_of(std::span<const Group* const> groups) {
+std::string json_of(std::span<const Chapter> chapters) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const Group* group : groups) {
+  for (const Chapter& chapter : chapters) {
     nlohmann::ordered_json fields = nlohmann::ordered_json::array();
-    for (const Field& field : group->fields) {
+    for (const Field& field : chapter.group->fields) {
       fields.push_back({{"name", field.name},
+                        {"aliases", field.aliases},
                         {"takes", field.takes()},
                         {"unit", field.unit},
+                        {"range", field.range.text()},
+                        {"words", field.words},
                         {"default", field.default_text()},
                         {"help", field.help}});
     }
-    list.push_back({{"title", group->title}, {"about", group->about}, {"options", fields}});
+    Words commands;
+    for (const Taker& taker : chapter.takers) commands.push_back(taker.command);
+    list.push_back({{"title", chapter.group->title},
+                    {"about", chapter.group->about},
+                    {"commands", commands},
+                    {"options", fields}});
   }
   return list.dump(2) + "\n";
 }

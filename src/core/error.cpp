@@ -13,8 +13,13 @@ namespace {
 thread_local std::string this_place;
 
 std::string message(const Trouble& trouble) {
-  std::string text = this_place.empty() ? "" : format("[{}] ", this_place);
-  text += trouble.where;
+  return (this_place.empty() ? "" : format("[{}] ", this_place)) + text_of(trouble);
+}
+
+}  // namespace
+
+std::string text_of(const Trouble& trouble) {
+  std::string text = trouble.where;
   const char* separator = trouble.where.empty() ? "" : ": ";
   for (const std::string* part : {&trouble.what, &trouble.rule, &trouble.remedy}) {
     if (part->empty()) continue;
@@ -24,8 +29,6 @@ std::string message(const Trouble& trouble) {
   }
   return text;
 }
-
-}  // namespace
 
 Error::Error(Kind kind, const Trouble& trouble)
     : std::runtime_error(message(trouble)), kind_(kind), trouble_(trouble) {}

@@ -14,8 +14,12 @@ struct Trouble {
   std::string remedy = {};
 };
 
+/// "where: what; rule; remedy".
+[[nodiscard]] std::string text_of(const Trouble& trouble);
+
 /// The one exception type: something the user or the machine did. Our own mistakes are assertions
-/// instead. what() is one line: "[rank 5 = p1 t0 d1] where: what; rule; remedy".
+/// instead. what() is text_of() the trouble behind the rank's place: "[rank 5 = p1 t0 d1] where:
+/// what; rule; remedy".
 class Error : public std::runtime_error {
  public:
   /// usage: the command line or a run file is wrong (exit 2). run: everything else (exit 1).

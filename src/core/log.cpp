@@ -20,10 +20,21 @@ void say(std::string_view line) {
   std::fflush(stdout);
 }
 
-void warn(std::string_view line) {
+namespace {
+
+void tell(const char* kind, std::string_view line) {
   const std::string text =
-      place().empty() ? format("warning: {}\n", line) : format("[{}] warning: {}\n", place(), line);
+      place().empty() ? format("{}: {}\n", kind, line) : format("[{}] {}: {}\n", place(), kind, line);
   std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+}  // namespace
+
+void warn(std::string_view line) {
+  tell("warning", line);
+}
+void note(std::string_view line) {
+  tell("note", line);
 }
 
 bool is_terminal(int descriptor) {

@@ -11,6 +11,9 @@ void say(std::string_view line);
 /// One line to standard error, with "warning: " and the rank's place.
 void warn(std::string_view line);
 
+/// The same with "note: ", for what is as it should be but may not be what was expected.
+void note(std::string_view line);
+
 [[nodiscard]] bool is_terminal(int descriptor);
 
 /// Columns of the terminal on standard error; 80 where there is none.

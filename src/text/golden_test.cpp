@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/environment.h"
 #include "text/test_support.h"
 #include "text/tokenizer_json.h"
 #include "text/trainer.h"
@@ -112,12 +113,12 @@ TEST(Golden, TrainingGivesTheVocabularyOfThePublicTrainer) {
 class GoldenGpt2 : public FolderTest {
  protected:
   void SetUp() override {
-    const char* value = std::getenv("TRIREME_GPT2_VOCAB");
-    if (value == nullptr || *value == '\0') {
+    const auto value = environment_value("TRIREME_GPT2_VOCAB");
+    if (!value) {
       GTEST_SKIP() << "TRIREME_GPT2_VOCAB does not name a folder with GPT-2's vocab.json and "
                       "merges.txt";
     }
-    gpt2_ = value;
+    gpt2_ = *value;
   }
   Path gpt2_;
 };

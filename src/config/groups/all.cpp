@@ -23,22 +23,14 @@ namespace trireme::config {
 
 std::span<const Group* const> all_groups() {
   static const std::array kGroups = {
-      &CommonOptions::group(),
-      &ModelOptions::group(),
-      &BatchOptions::group(),
-      &OptimizerOptions::group(),
-      &ParallelOptions::group(),
-      &EngineOptions::group(),
-      &DataOptions::group(),
-      &TokenizerOptions::group(),
-      &CheckpointOptions::group(),
-      &LoggingOptions::group(),
-      &DebugOptions::group(),
-      &GenerateOptions::group(),
-      &PreprocessOptions::group(),
-      &TokenizerTrainOptions::group(),
-      &TokenizerCodeOptions::group(),
-      &TokenizerEncodeOptions::group(),
+      &CommonOptions::group(),        &ModelOptions::group(),
+      &BatchOptions::group(),         &OptimizerOptions::group(),
+      &ParallelOptions::group(),      &EngineOptions::group(),
+      &DataOptions::group(),          &TokenizerOptions::group(),
+      &CheckpointOptions::group(),    &LoggingOptions::group(),
+      &DebugOptions::group(),         &GenerateOptions::group(),
+      &PreprocessOptions::group(),    &TokenizerTrainOptions::group(),
+      &TokenizerCodeOptions::group(), &TokenizerEncodeOptions::group(),
   };
   return kGroups;
 }

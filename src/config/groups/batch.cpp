@@ -29,48 +29,51 @@ const Group& BatchOptions::group() {
                                         .unit = "sequences",
                                         .otherwise = "micro-batch-size x data-parallel size",
                                         .range = between(1, kLargestBatch)}),
-          field(&O::train_iters, {.name = "train-iters",
-                                  .help = "steps to train, those before a resume included; or "
-                                          "give train-samples",
-                                  .unit = "iterations",
-                                  .otherwise = "train-samples holds",
-                                  .range = at_least(1)}),
+          field(
+              &O::train_iters,
+              {.name = "train-iters",
+               .help =
+                   "length of the run, iterations before a resume included; or give train-samples",
+               .unit = "iterations",
+               .otherwise = "given by train-samples",
+               .range = at_least(1)}),
           field(&O::train_samples, {.name = "train-samples",
                                     .help = "length of the run, instead of train-iters; the last "
                                             "batch that fits is the last",
                                     .unit = "sequences",
-                                    .otherwise = "train-iters holds",
+                                    .otherwise = "given by train-iters",
                                     .range = between(1, kLargestSamples)}),
           field(&O::rampup_batch_size,
                 {.name = "rampup-batch-size",
                  .help = "START INCREMENT SAMPLES: begin with batches of START sequences and grow "
                          "by INCREMENT, evenly over so many samples, to global-batch-size",
-                 .otherwise = "the batch does not grow"}),
+                 .otherwise = "no growth"}),
           field(&O::step_batch_size_schedule,
                 {.name = "step-batch-size-schedule",
                  .help = "TOKENS:SEQUENCES ..., in one word: from so many tokens on, batches of so "
                          "many sequences, as in \"0:768 250B:1536\"",
-                 .otherwise = "the batch does not grow"}),
+                 .otherwise = "no growth"}),
           field(&O::seed, {.name = "seed",
-                           .help = "of initial weights, dropout and data order",
+                           .help = "seed of initial weights, dropout and data order",
                            .range = between(0, 4294967295)}),
           field(&O::exit_interval,
                 {.name = "exit-interval",
-                 .help = "end the run behind an iteration that is a multiple of this, with a save",
+                 .help = "end the run, with a save, behind an iteration that is a multiple of this",
                  .unit = "iterations",
                  .otherwise = "none",
                  .range = at_least(1)}),
           field(&O::exit_duration_in_mins,
                 {.name = "exit-duration-in-mins",
-                 .help = "end the run behind the step under way when so much time has passed, with "
-                         "a save; SIGUSR1 and SIGTERM do the same at any time",
+                 .help = "end the run, with a save, behind the step under way when so much time "
+                         "has passed; SIGUSR1 and SIGTERM do it at any time",
                  .unit = "minutes",
                  .otherwise = "none",
                  .range = above(0)}),
-          field(&O::on_nan, {.name = "on-nan",
-                             .help = "a gradient that is not finite: stop the run, or skip the "
-                                     "step; it is told in any case, and where it first appeared",
-                             .words = {"stop", "skip"}}),
+          field(&O::on_nan,
+                {.name = "on-nan",
+                 .help = "what follows a gradient that is not finite: the run stops, or the step "
+                         "is skipped; where it first appeared is told in any case",
+                 .words = {"stop", "skip"}}),
       }};
   return table;
 }
@@ -114,8 +117,8 @@ std::optional<Conflict> ramp_up_conflict(const BatchOptions& options) {
   if (options.rampup_batch_size.empty()) return std::nullopt;
   Conflict conflict = {.names = {"rampup-batch-size", "global-batch-size"},
                        .rule =
-                           "START INCREMENT SAMPLES are whole numbers above 0, and START is "
-                           "below global-batch-size by a multiple of INCREMENT",
+                           "START INCREMENT SAMPLES are whole numbers above 0, and START is below "
+                           "global-batch-size by a multiple of INCREMENT",
                        .remedy = "as in --rampup-batch-size 32 32 65536 --global-batch-size 256"};
   const auto ramp = options.ramp_up();
   if (!ramp || ramp->start < 1 || ramp->increment < 1 || ramp->samples < 1 ||

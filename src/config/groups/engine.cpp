@@ -9,13 +9,13 @@ const Group& EngineOptions::group() {
       "what the ranks run on",
       {
           field(&O::ranks, {.name = "ranks",
-                            .help = "ranks as threads of this process",
+                            .help = "ranks, each a thread of this process; this version runs one "
+                                    "and plans any number",
                             .range = between(1, 1 << 20)}),
-          field(&O::threads_per_rank,
-                {.name = "threads-per-rank",
-                 .help = "compute threads of a rank; 0: the cores that this process may use, over "
-                         "its ranks; changes no result",
-                 .range = between(0, 1024)}),
+          field(&O::threads_per_rank, {.name = "threads-per-rank",
+                                       .help = "compute threads of a rank; 0: the cores that this "
+                                               "process may use, over its ranks; changes no result",
+                                       .range = between(0, 1024)}),
       }};
   return table;
 }

@@ -12,7 +12,7 @@ const Group& GenerateOptions::group() {
       {
           field(&O::load, {.name = "load", .help = "folder of checkpoints", .required = true}),
           field(&O::ckpt_step, {.name = "ckpt-step",
-                                .help = "which checkpoint of --load",
+                                .help = "iteration of the checkpoint in --load to take",
                                 .unit = "iterations",
                                 .otherwise = "the newest",
                                 .range = at_least(0)}),
@@ -20,12 +20,12 @@ const Group& GenerateOptions::group() {
                              .help = "text to continue",
                              .otherwise = "the start of a document"}),
           field(&O::num_tokens, {.name = "num-tokens",
-                                 .help = "length of a sample without the prompt",
+                                 .help = "length of a sample, without the prompt",
                                  .unit = "tokens",
                                  .range = at_least(1)}),
-          field(
-              &O::num_samples,
-              {.name = "num-samples", .help = "samples of the same prompt", .range = at_least(1)}),
+          field(&O::num_samples, {.name = "num-samples",
+                                  .help = "how many samples of the prompt",
+                                  .range = at_least(1)}),
           field(&O::temperature, {.name = "temperature",
                                   .help = "divides the logits; 0 takes the likeliest token",
                                   .range = at_least(0)}),
@@ -39,7 +39,7 @@ const Group& GenerateOptions::group() {
                             .unit = "probability",
                             .range = between(0, 1)}),
           field(&O::seed, {.name = "seed",
-                           .help = "of the samples; one seed gives the same samples again",
+                           .help = "seed of the samples; the same one gives the same samples again",
                            .range = between(0, 4294967295)}),
       }};
   return table;

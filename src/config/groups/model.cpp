@@ -18,6 +18,7 @@ const Group& ModelOptions::group() {
       "shape and initial weights of the GPT",
       {
           field(&O::num_layers, {.name = "num-layers",
+                                 .aliases = {"encoder-num-layers"},
                                  .help = "transformer layers, l",
                                  .range = kSize,
                                  .required = true}),
@@ -34,6 +35,7 @@ const Group& ModelOptions::group() {
                                       .otherwise = "4 x hidden-size",
                                       .range = kSize}),
           field(&O::seq_length, {.name = "seq-length",
+                                 .aliases = {"encoder-seq-length"},
                                  .help = "length of a training sequence, s",
                                  .unit = "tokens",
                                  .range = kSize,
@@ -64,14 +66,19 @@ const Group& ModelOptions::group() {
                                         .unit = "probability",
                                         .range = from_to_below(0, 1)}),
           field(&O::norm_epsilon, {.name = "norm-epsilon",
+                                   .aliases = {"layernorm-epsilon"},
                                    .help = "added to the variance in LayerNorm",
                                    .range = above(0)}),
-          field(&O::init_method_std, {.name = "init-method-std",
-                                      .help = "standard deviation of the initial weights",
-                                      .range = at_least(0)}),
-          field(&O::untie_embeddings_and_output_weights,
-                {.name = "untie-embeddings-and-output-weights",
-                 .help = "give the logits a weight of their own"}),
+          field(&O::init_method_std,
+                {.name = "init-method-std",
+                 .help = "standard deviation of the initial weights; over sqrt(2 num-layers) for "
+                         "those that end in the residual",
+                 .range = at_least(0)}),
+          field(
+              &O::untie_embeddings_and_output_weights,
+              {.name = "untie-embeddings-and-output-weights",
+               .help =
+                   "compute the logits with a weight of their own rather than the word embedding"}),
       }};
   return table;
 }

@@ -1,0 +1,47 @@
+#include "core/environment.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "core/error.h"
+
+namespace trireme {
+
+std::span<const EnvironmentVariable> environment_variables() {
+  static constexpr std::array kVariables = {
+      EnvironmentVariable{
+          .name = "TRIREME_GPT2_VOCAB",
+          .reader = "the tests of text/",
+          .meaning = "folder with GPT-2's own vocab.json and merges.txt, against which the "
+                     "tokenizer is then held",
+          .otherwise = "these tests are skipped, which the summary shows"},
+      EnvironmentVariable{.name = "TMPDIR",
+                          .reader = "tests, Python scripts in tools/",
+                          .meaning = "where temporary folders are made",
+                          .otherwise = "/tmp"},
+      EnvironmentVariable{.name = "PATH",
+                          .reader = "./dev, tests",
+                          .meaning = "where cmake, git and other programs are looked for",
+                          .otherwise = "as the shell has it"},
+      EnvironmentVariable{.name = "CXX",
+                          .reader = "./dev, by way of CMake",
+                          .meaning = "the C++ compiler, when a folder in build/ is configured for "
+                                     "the first time",
+                          .otherwise = "c++"},
+  };
+  return kVariables;
+}
+
+std::optional<std::string> environment_value(std::string_view name) {
+  const auto variables = environment_variables();
+  const auto declared =
+      std::find_if(variables.begin(), variables.end(),
+                   [&](const EnvironmentVariable& variable) { return variable.name == name; });
+  TRIREME_ASSERT(declared != variables.end(), "an environment variable that is read is declared");
+  const char* const value = std::getenv(std::string(name).c_str());
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return value;
+}
+
+}  // namespace trireme
