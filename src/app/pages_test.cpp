@@ -60,7 +60,6 @@ TEST(OptionsPage, NamesEveryFieldOfEverySubcommandAndWhoTakesIt) {
     }
   }
   EXPECT_TRUE(contains(text, "--dry-run ")) << "the switches of single subcommands too";
-  EXPECT_TRUE(contains(markdown, "`trireme preprocess` (requires `--vocab-file`, `--merge-file`)"));
 }
 
 TEST(OptionsPage, HasEveryGroupOnceAndAllAreTaken) {

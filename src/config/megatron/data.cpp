@@ -5,15 +5,15 @@
 namespace trireme::config::megatron {
 namespace {
 
-constexpr const char* kBpe = "the tokenizer is a byte-level BPE, as GPT-2's";
-constexpr const char* kBpeFiles = "give --vocab-file and --merge-file";
+constexpr const char* kBpe = "the tokenizer is a byte-level BPE, as GPT-2's or Llama 3's";
+constexpr const char* kBpeFiles = "give --tokenizer-model, or --vocab-file and --merge-file";
 
 // Both scripts have these.
 void add_tokenizer(Section& s) {
-  same(s, {"vocab-file", "merge-file"});
-  always_at(s, "tokenizer-type", {"GPT2BPETokenizer"}, kBpe,
-            "use GPT2BPETokenizer with --vocab-file and --merge-file");
-  refused(s, Takes::one, {"tokenizer-model"}, kBpe, kBpeFiles);
+  same(s, {"vocab-file", "merge-file", "tokenizer-model"});
+  always_at(s, "tokenizer-type", {"GPT2BPETokenizer", "HuggingFaceTokenizer"}, kBpe,
+            "use GPT2BPETokenizer with --vocab-file and --merge-file, or HuggingFaceTokenizer with "
+            "--tokenizer-model");
   refused(s, Takes::one, {"tokenizer-metadata", "tiktoken-pattern", "tiktoken-num-special-tokens"},
           kBpe, kBpeFiles);
   refused(s, Takes::several, {"tiktoken-special-tokens"}, kBpe, kBpeFiles);
@@ -79,10 +79,9 @@ const Script& preprocess_data() {
             "use --vocab-file");
     refused(tokenizer, Takes::one, {"vocab-size"}, "the vocabulary is the tokenizer's", kLeaveOut);
     Section work = {.title = "Work"};
-    same(work, {"workers"});
+    same(work, {"workers", "log-interval"});
     always_any(work, {"partitions"}, "the input is read once, in its order, whatever the workers");
     always(work, {"keep-sequential-samples"}, "documents keep their order");
-    always_any(work, {"log-interval"}, "progress is shown by time");
     always_any(work, {"chunk-size"}, "work is cut by bytes");
     refused(work, Takes::nothing, {"find-optimal-num-workers"}, no_search,
             "leave it out; --workers 0 takes all cores");
