@@ -1,12 +1,52 @@
 #pragma once
+#include <algorithm>
+
 #include "program/op/layer_norm.h"
 #include "program/operand.h"
 
 namespace trireme::program {
 
 /// The three matrix products of a linear layer y = x w^T + bias. Weights are stored (out, in), as
-/// Megatron-LM does. Threads share a product by output tiles that depend on the sizes alone, never
-/// along the inner dimension.
+/// Megatron-LM does. Threads share a product by its output, never along the inner dimension.
+
+/// Terms whose sum is one chain of additions; the sums of such blocks are added in ascending order.
+/// Part of the arithmetic.
+inline constexpr int64_t kProductTerms = 384;
+
+/// Lines (rows of the left factor, columns of the right one) that a thread packs for itself at
+/// most, and that packed memory is rounded up to.
+inline constexpr int64_t kProductLines = 48;
+
+/// How a product of [rows, terms] and [terms, columns] is cut into pieces whose smaller factor is
+/// packed for all threads together. Does not change bits.
+struct ProductPieces {
+  bool left_is_shared;
+  int64_t lines;  ///< of the shared factor in a piece
+  int64_t terms;  ///< in a piece
+
+  constexpr ProductPieces(int64_t rows, int64_t columns, int64_t all_terms)
+      : left_is_shared(rows <= columns),
+        lines(std::min(round_up(std::min(rows, columns), kProductLines), kMostLines)),
+        terms(std::min(round_up(all_terms, kProductTerms),
+                       kMostElements / lines / kProductTerms * kProductTerms)) {}
+  [[nodiscard]] constexpr int64_t elements() const { return lines * terms; }
+
+ private:
+  // A piece should stay in the cache that all cores share; fewer pieces make fewer waits.
+  static constexpr int64_t kMostElements = int64_t{1} << 21;
+  static constexpr int64_t kMostLines = 64 * kProductLines;
+  static constexpr int64_t round_up(int64_t count, int64_t step) {
+    return (count + step - 1) / step * step;
+  }
+};
+
+/// A strip per thread and a shared piece.
+[[nodiscard]] constexpr int64_t product_workspace_bytes(int64_t rows, int64_t columns,
+                                                        int64_t terms, int threads) {
+  return 4 *
+         (ProductPieces(rows, columns, terms).elements() + threads * kProductLines * kProductTerms);
+}
+
 namespace detail {
 [[nodiscard]] inline double product_flops(int64_t rows, int64_t in, int64_t out) {
   return 2.0 * static_cast<double>(rows) * static_cast<double>(in) * static_cast<double>(out);
@@ -33,7 +73,9 @@ struct Product {
     const double flops = detail::product_flops(rows, in, out);
     return {.flops = flops, .nominal_flops = flops, .bytes = bytes_once(operands())};
   }
-  [[nodiscard]] int64_t workspace_bytes(const BackendProfile&) const { return 0; }
+  [[nodiscard]] int64_t workspace_bytes(const BackendProfile& profile) const {
+    return product_workspace_bytes(rows, out, in, profile.threads);
+  }
 };
 
 /// dx = dy w, the input gradient.
@@ -54,7 +96,9 @@ struct ProductInputGradient {
     const double flops = detail::product_flops(rows, in, out);
     return {.flops = flops, .nominal_flops = flops, .bytes = bytes_once(operands())};
   }
-  [[nodiscard]] int64_t workspace_bytes(const BackendProfile&) const { return 0; }
+  [[nodiscard]] int64_t workspace_bytes(const BackendProfile& profile) const {
+    return product_workspace_bytes(rows, in, out, profile.threads);
+  }
 };
 
 /// dw (+)= dy^T x, the weight gradient, in fp32.
@@ -75,7 +119,9 @@ struct ProductWeightGradient {
     const double flops = detail::product_flops(rows, in, out);
     return {.flops = flops, .nominal_flops = flops, .bytes = bytes_once(operands())};
   }
-  [[nodiscard]] int64_t workspace_bytes(const BackendProfile&) const { return 0; }
+  [[nodiscard]] int64_t workspace_bytes(const BackendProfile& profile) const {
+    return product_workspace_bytes(out, in, rows, profile.threads);
+  }
 };
 
 /// dbias (+)= column sums of dy, in fixed blocks of rows.
