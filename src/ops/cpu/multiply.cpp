@@ -1,6 +1,7 @@
 #include "ops/cpu/multiply.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "core/error.h"
 #include "ops/cpu/targets.h"
@@ -16,28 +17,29 @@
 #define TRIREME_OPS_CPU_MULTIPLY_ONCE
 namespace trireme::ops::cpu {
 
-// Lines [first, first + count) of something.
+// Rows, columns or terms [first, first + count).
 struct Range {
   int64_t first, count;
 };
 
-// One piece of a product: some lines of the shared factor and some terms, against all lines of the
-// other factor.
-struct Piece {
-  const Multiplication& product;
-  bool left_is_shared;
-  Range lines;    // of the shared factor
-  Range terms;    // whole blocks but for the last
-  float* packed;  // the piece of the shared factor: by block of terms, then by panel
-  int64_t room;   // lines that a block of `packed` has memory for
-
-  [[nodiscard]] Range block(int64_t index) const {
-    const int64_t first = index * kProductTerms;
-    return {terms.first + first, std::min(kProductTerms, terms.count - first)};
+// Calls body(block) for the blocks of terms in a range that starts at one.
+template <class Body>
+void over_blocks_of_terms(Range terms, const Body& body) {
+  for (int64_t first = 0; first < terms.count; first += kProductTerms) {
+    body(Range{terms.first + first, std::min(kProductTerms, terms.count - first)});
   }
-  [[nodiscard]] int64_t blocks() const { return (terms.count + kProductTerms - 1) / kProductTerms; }
-  [[nodiscard]] float* packed_block(int64_t index) const {
-    return packed + index * kProductTerms * room;
+}
+
+// Some columns and terms of a right factor, packed for all threads: block by block of terms, then
+// panel by panel.
+struct SharedPiece {
+  Range columns;
+  Range terms;
+  float* packed;
+  int64_t room;  // columns that `packed` has memory for
+
+  [[nodiscard]] float* block(Range block) const {
+    return packed + (block.first - terms.first) * room;
   }
 };
 
@@ -55,41 +57,43 @@ constexpr int kVectors = 3;
 constexpr int64_t kColumns = kVectors * kLanes;
 static_assert(kProductLines % kRows == 0 && kProductLines % kColumns == 0);
 
-using Left = PackedLeft<kRows>;
+template <class Left>
 using Block = void (*)(Left, const float*, int64_t, int64_t, BlockOutput);
 
-template <int Rows>
-constexpr Block block_of(int64_t vectors) {
-  constexpr Block kBlocks[kVectors] = {multiply_block<Rows, 1, Left>, multiply_block<Rows, 2, Left>,
-                                       multiply_block<Rows, 3, Left>};
+template <class Left, int Rows>
+HWY_INLINE Block<Left> block_of_rows(int64_t vectors) {
+  constexpr Block<Left> kBlocks[kVectors] = {
+      multiply_block<Rows, 1, Left>, multiply_block<Rows, 2, Left>, multiply_block<Rows, 3, Left>};
   return kBlocks[vectors - 1];
 }
 
-HWY_INLINE Block block_of(int64_t rows, int64_t vectors) {
+template <class Left>
+HWY_INLINE Block<Left> block_of(int64_t rows, int64_t vectors) {
   switch (rows) {
     case 1:
-      return block_of<1>(vectors);
+      return block_of_rows<Left, 1>(vectors);
     case 2:
-      return block_of<2>(vectors);
+      return block_of_rows<Left, 2>(vectors);
     case 3:
-      return block_of<3>(vectors);
+      return block_of_rows<Left, 3>(vectors);
 #if HWY_TARGET != HWY_SSE4 && HWY_TARGET != HWY_AVX2
     case 4:
-      return block_of<4>(vectors);
+      return block_of_rows<Left, 4>(vectors);
     case 5:
-      return block_of<5>(vectors);
+      return block_of_rows<Left, 5>(vectors);
     case 6:
-      return block_of<6>(vectors);
+      return block_of_rows<Left, 6>(vectors);
     case 7:
-      return block_of<7>(vectors);
+      return block_of_rows<Left, 7>(vectors);
 #endif
     default:
-      return block_of<kRows>(vectors);
+      return block_of_rows<Left, kRows>(vectors);
   }
 }
 
 // A block whose last vector is not whole: by way of memory that may be written to its end.
-HWY_NOINLINE void multiply_ragged(Block block, int64_t rows, int64_t columns, Left left,
+template <class Left>
+HWY_NOINLINE void multiply_ragged(Block<Left> block, int64_t rows, int64_t columns, Left left,
                                   const float* right, int64_t terms, const BlockOutput& out) {
   HWY_ALIGN float sums[kRows * kColumns];
   block(left, right, kColumns, terms, {.data = sums, .stride = kColumns});
@@ -104,66 +108,73 @@ HWY_NOINLINE void multiply_ragged(Block block, int64_t rows, int64_t columns, Le
   }
 }
 
-// out [rows, columns] from packed panels. A panel of the right factor stays in the cache while all
-// of the left one pass by.
-HWY_INLINE void multiply_panels(int64_t rows, int64_t columns, int64_t terms, const float* left,
-                                const float* right, const BlockOutput& out) {
-  for (int64_t column = 0; column < columns; column += kColumns) {
-    const int64_t width = std::min(kColumns, columns - column);
+// Rows of a left factor as the blocks of output read it, in place or packed.
+struct InPlace {
+  const float* data;
+  int64_t stride;
+  [[nodiscard]] StridedLeft from(int64_t row) const { return {data + row * stride, stride, 1}; }
+};
+struct Packed {
+  const float* data;
+  int64_t terms;
+  [[nodiscard]] PackedLeft<kRows> from(int64_t row) const { return {data + row * terms}; }
+};
+
+// The output of some rows and columns from one block of terms. A packed panel of the right factor
+// stays in the cache while all rows pass by.
+template <class Rows>
+HWY_INLINE void multiply_panels(const Multiplication& product, Range rows, Range columns,
+                                Range terms, const Rows& left, const float* right) {
+  const bool first = terms.first == 0;
+  for (int64_t column = 0; column < columns.count; column += kColumns) {
+    const int64_t width = std::min(kColumns, columns.count - column);
     const int64_t vectors = (width + kLanes - 1) / kLanes;
-    for (int64_t row = 0; row < rows; row += kRows) {
-      const int64_t height = std::min<int64_t>(kRows, rows - row);
-      const Block block = block_of(height, vectors);
-      const Left left_panel = {left + row * terms};
-      const float* right_panel = right + column * terms;
-      const BlockOutput at = {.data = out.data + row * out.stride + column,
-                              .stride = out.stride,
-                              .accumulate = out.accumulate,
-                              .bias = out.bias == nullptr ? nullptr : out.bias + column};
+    const float* bias =
+        first && product.bias != nullptr ? product.bias + columns.first + column : nullptr;
+    float* out = product.out + rows.first * product.columns + columns.first + column;
+    for (int64_t row = 0; row < rows.count; row += kRows) {
+      const int64_t height = std::min<int64_t>(kRows, rows.count - row);
+      const auto from = left.from(row);
+      const auto block = block_of<std::remove_const_t<decltype(from)>>(height, vectors);
+      const BlockOutput to = {.data = out + row * product.columns,
+                              .stride = product.columns,
+                              .accumulate = product.accumulate || !first,
+                              .bias = bias};
       if (width % kLanes == 0) {
-        block(left_panel, right_panel, kColumns, terms, at);
+        block(from, right + column * terms.count, kColumns, terms.count, to);
       } else {
-        multiply_ragged(block, height, width, left_panel, right_panel, terms, at);
+        multiply_ragged(block, height, width, from, right + column * terms.count, terms.count, to);
       }
     }
   }
 }
 
-// Packs some lines, counted from the piece's first, of one block of the shared factor.
-void pack_shared(const Piece& piece, int64_t block, Range lines) {
-  const Range terms = piece.block(block);
-  float* to = piece.packed_block(block) + lines.first * terms.count;
-  const int64_t first = piece.lines.first + lines.first;
-  if (piece.left_is_shared) {
-    pack<kRows>(piece.product.left, first, lines.count, terms.first, terms.count, to);
-  } else {
-    pack<kColumns>(piece.product.right, first, lines.count, terms.first, terms.count, to);
-  }
+// Of a left factor that is read in place; `strip` is room for one block of terms of the columns.
+void multiply_columns(const Multiplication& product, Range rows, Range columns, float* strip) {
+  over_blocks_of_terms({0, product.terms}, [&](Range terms) HWY_ATTR {
+    pack<kColumns>(product.right, columns.first, columns.count, terms.first, terms.count, strip);
+    const Factor& left = product.left;
+    const InPlace from = {left.data + rows.first * left.stride + terms.first, left.stride};
+    multiply_panels(product, rows, columns, terms, from, strip);
+  });
 }
 
-// The output of some lines of the factor that is not shared; `strip` is room for one block of them.
-void multiply_strip(const Piece& piece, Range lines, float* strip) {
-  const Multiplication& product = piece.product;
-  const Range rows = piece.left_is_shared ? piece.lines : lines;
-  const Range columns = piece.left_is_shared ? lines : piece.lines;
-  for (int64_t block = 0; block < piece.blocks(); ++block) {
-    const Range terms = piece.block(block);
-    const float* left = piece.packed_block(block);
-    const float* right = strip;
-    if (piece.left_is_shared) {
-      pack<kColumns>(product.right, lines.first, lines.count, terms.first, terms.count, strip);
-    } else {
-      pack<kRows>(product.left, lines.first, lines.count, terms.first, terms.count, strip);
-      std::swap(left, right);
-    }
-    const bool start = terms.first == 0;
-    multiply_panels(
-        rows.count, columns.count, terms.count, left, right,
-        {.data = product.out + rows.first * product.columns + columns.first,
-         .stride = product.columns,
-         .accumulate = product.accumulate || !start,
-         .bias = start && product.bias != nullptr ? product.bias + columns.first : nullptr});
-  }
+// Packs some columns, counted from the piece's first.
+void pack_shared(const Multiplication& product, const SharedPiece& piece, Range columns) {
+  over_blocks_of_terms(piece.terms, [&](Range terms) HWY_ATTR {
+    pack<kColumns>(product.right, piece.columns.first + columns.first, columns.count, terms.first,
+                   terms.count, piece.block(terms) + columns.first * terms.count);
+  });
+}
+
+// Some rows times a shared piece; `strip` is room for one block of terms of the rows.
+void multiply_rows(const Multiplication& product, const SharedPiece& piece, Range rows,
+                   float* strip) {
+  over_blocks_of_terms(piece.terms, [&](Range terms) HWY_ATTR {
+    pack<kRows>(product.left, rows.first, rows.count, terms.first, terms.count, strip);
+    multiply_panels(product, rows, piece.columns, terms, Packed{strip, terms.count},
+                    piece.block(terms));
+  });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -174,65 +185,90 @@ HWY_AFTER_NAMESPACE();
 namespace trireme::ops::cpu {
 namespace {
 
+HWY_EXPORT(multiply_columns);
 HWY_EXPORT(pack_shared);
-HWY_EXPORT(multiply_strip);
+HWY_EXPORT(multiply_rows);
 
-// Lines of a strip: a panel of columns, or a few of rows, so that a shared panel of columns is used
-// several times before the next one is fetched.
-constexpr int64_t kStripColumns = kProductLines;
+// What a task covers. Columns are those of a panel or more. A panel is packed again for each part
+// of the rows of a left factor in place, which is nothing beside so many rows. Strips of packed
+// rows use a shared panel several times before the next one is fetched.
+constexpr int64_t kTaskColumns = kProductLines;
+constexpr int64_t kTaskRows = 1024;
 constexpr int64_t kStripRows = 32;
 static_assert(kStripRows <= kProductLines);
 
 // Below so many multiply-adds, waking other threads takes longer than they would save.
 constexpr int64_t kSmallProduct = 1 << 18;
-// What a thread packs at a time when all pack together; less is packed by the caller alone.
-constexpr int64_t kPackedLines = 2 * kProductLines;
 
-// Calls work(lines, thread) for [0, count) in ranges of `step` lines, on one thread where it is not
-// worth more.
-template <class Work>
-void over_lines(ThreadPool& pool, bool alone, int64_t count, int64_t step, const Work& work) {
-  if (alone) {
-    for (int64_t first = 0; first < count; first += step) {
-      work(Range{first, std::min(step, count - first)}, 0);
+struct Tasks {
+  ThreadPool& pool;
+  bool alone;
+
+  // work(range, thread) for the ranges of [0, count), each of `step` but the last.
+  template <class Work>
+  void over(int64_t count, int64_t step, const Work& work) const {
+    const int64_t tasks = (count + step - 1) / step;
+    const auto task = [&](int64_t index, int thread) {
+      work(Range{index * step, std::min(step, count - index * step)}, thread);
+    };
+    if (alone) {
+      for (int64_t index = 0; index < tasks; ++index) task(index, 0);
+    } else {
+      pool.parallel_for(tasks, task);
     }
-    return;
   }
-  pool.parallel_for((count + step - 1) / step, [&](int64_t index, int thread) {
-    work(Range{index * step, std::min(step, count - index * step)}, thread);
+};
+
+constexpr int64_t kStripElements = kProductLines * kProductTerms;
+
+void multiply_in_place(const Tasks& tasks, const Multiplication& product, float* strips) {
+  const int64_t parts = (product.rows + kTaskRows - 1) / kTaskRows;
+  const int64_t whole = (product.columns + kTaskColumns - 1) / kTaskColumns * kTaskColumns;
+  tasks.over(parts * whole, kTaskColumns, [&](Range range, int thread) {
+    const int64_t row = range.first / whole * kTaskRows;
+    const int64_t column = range.first % whole;
+    HWY_DYNAMIC_DISPATCH(multiply_columns)
+    (product, {row, std::min(kTaskRows, product.rows - row)},
+     {column, std::min(kTaskColumns, product.columns - column)}, strips + thread * kStripElements);
   });
+}
+
+void multiply_packed(const Tasks& tasks, const Multiplication& product, float* strips,
+                     float* packed) {
+  const program::ProductPiece cut(product.columns, product.terms);
+  for (int64_t column = 0; column < product.columns; column += cut.columns) {
+    for (int64_t term = 0; term < product.terms; term += cut.terms) {
+      const SharedPiece piece = {
+          .columns = {column, std::min(cut.columns, product.columns - column)},
+          .terms = {term, std::min(cut.terms, product.terms - term)},
+          .packed = packed,
+          .room = cut.columns};
+      tasks.over(piece.columns.count, kTaskColumns, [&](Range columns, int) {
+        HWY_DYNAMIC_DISPATCH(pack_shared)(product, piece, columns);
+      });
+      tasks.over(product.rows, kStripRows, [&](Range rows, int thread) {
+        HWY_DYNAMIC_DISPATCH(multiply_rows)
+        (product, piece, rows, strips + thread * kStripElements);
+      });
+    }
+  }
 }
 
 }  // namespace
 
+int64_t workspace_bytes(const Multiplication& product, int threads) {
+  return program::product_strip_bytes(threads) +
+         (product.left.by_term ? program::ProductPiece(product.columns, product.terms).bytes() : 0);
+}
+
 void multiply(ThreadPool& pool, const Multiplication& product, std::byte* workspace) {
-  TRIREME_ASSERT(product.bias == nullptr || !product.accumulate, "one start for a product");
-  const program::ProductPieces pieces(product.rows, product.columns, product.terms);
+  TRIREME_ASSERT(product.bias == nullptr || !product.accumulate, "a product has one start");
+  const Tasks tasks = {pool, product.rows * product.columns * product.terms <= kSmallProduct};
   auto* strips = reinterpret_cast<float*>(workspace);
-  float* packed = strips + pool.threads() * kProductLines * kProductTerms;
-  const int64_t shared = pieces.left_is_shared ? product.rows : product.columns;
-  const int64_t others = pieces.left_is_shared ? product.columns : product.rows;
-  const int64_t step = pieces.left_is_shared ? kStripColumns : kStripRows;
-  for (int64_t first_line = 0; first_line < shared; first_line += pieces.lines) {
-    for (int64_t first_term = 0; first_term < product.terms; first_term += pieces.terms) {
-      const Piece piece = {
-          .product = product,
-          .left_is_shared = pieces.left_is_shared,
-          .lines = {first_line, std::min(pieces.lines, shared - first_line)},
-          .terms = {first_term, std::min(pieces.terms, product.terms - first_term)},
-          .packed = packed,
-          .room = pieces.lines};
-      const bool alone = piece.lines.count * piece.terms.count * others <= kSmallProduct;
-      over_lines(pool, alone, piece.lines.count, kPackedLines, [&](Range lines, int) {
-        for (int64_t block = 0; block < piece.blocks(); ++block) {
-          HWY_DYNAMIC_DISPATCH(pack_shared)(piece, block, lines);
-        }
-      });
-      over_lines(pool, alone, others, step, [&](Range lines, int thread) {
-        HWY_DYNAMIC_DISPATCH(multiply_strip)
-        (piece, lines, strips + thread * kProductLines * kProductTerms);
-      });
-    }
+  if (product.left.by_term) {
+    multiply_packed(tasks, product, strips, strips + pool.threads() * kStripElements);
+  } else {
+    multiply_in_place(tasks, product, strips);
   }
 }
 

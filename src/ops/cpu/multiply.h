@@ -53,11 +53,16 @@ struct Multiplication {
 /// the place in memory, nor the kind of vector unit among those with FMA (SSE4 has none: there each
 /// product is rounded before it is added).
 ///
-/// Method (Goto and van de Geijn 2008): the factor with fewer lines is packed by all threads, piece
-/// by piece, and shared; each task packs a strip of the other factor into a nearer cache and
-/// multiplies it with all of the shared piece.
+/// Method (Goto and van de Geijn 2008): a task packs a strip of one factor into a near cache and
+/// multiplies it with the other one. A left factor stored line by line is read in place, and strips
+/// are columns of the right factor: what they pack is read once and never written back to memory.
+/// Where the left factor is stored by term, the threads first pack the right factor together, piece
+/// by piece, and strips are rows of the left one.
 ///
-/// workspace: product_workspace_bytes(rows, columns, terms, pool.threads()), aligned to 64 bytes.
+/// workspace: workspace_bytes(product, pool.threads()), aligned to 64 bytes.
 void multiply(ThreadPool& pool, const Multiplication& product, std::byte* workspace);
+
+/// Equal to that of the op kinds in program/op/product.h.
+[[nodiscard]] int64_t workspace_bytes(const Multiplication& product, int threads);
 
 }  // namespace trireme::ops::cpu

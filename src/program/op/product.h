@@ -13,39 +13,35 @@ namespace trireme::program {
 /// Part of the arithmetic.
 inline constexpr int64_t kProductTerms = 384;
 
-/// Lines (rows of the left factor, columns of the right one) that a thread packs for itself at
-/// most, and that packed memory is rounded up to.
+/// Rows of the left factor, or columns of the right one, that a thread packs for itself at most,
+/// and that packed memory is rounded up to.
 inline constexpr int64_t kProductLines = 48;
 
-/// How a product of [rows, terms] and [terms, columns] is cut into pieces whose smaller factor is
-/// packed for all threads together. Does not change bits.
-struct ProductPieces {
-  bool left_is_shared;
-  int64_t lines;  ///< of the shared factor in a piece
-  int64_t terms;  ///< in a piece
+/// One block of terms of so many lines for each thread.
+[[nodiscard]] constexpr int64_t product_strip_bytes(int threads) {
+  return 4 * threads * kProductLines * kProductTerms;
+}
 
-  constexpr ProductPieces(int64_t rows, int64_t columns, int64_t all_terms)
-      : left_is_shared(rows <= columns),
-        lines(std::min(round_up(std::min(rows, columns), kProductLines), kMostLines)),
+/// The part of a right factor [terms, columns] that all threads pack together, where they do. Does
+/// not change bits.
+struct ProductPiece {
+  int64_t columns;
+  int64_t terms;
+
+  constexpr ProductPiece(int64_t all_columns, int64_t all_terms)
+      : columns(std::min(round_up(all_columns, kProductLines), kMostColumns)),
         terms(std::min(round_up(all_terms, kProductTerms),
-                       kMostElements / lines / kProductTerms * kProductTerms)) {}
-  [[nodiscard]] constexpr int64_t elements() const { return lines * terms; }
+                       kMostElements / columns / kProductTerms * kProductTerms)) {}
+  [[nodiscard]] constexpr int64_t bytes() const { return 4 * columns * terms; }
 
  private:
-  // A piece should stay in the cache that all cores share; fewer pieces make fewer waits.
+  // A piece should stay in the cache that the cores share; fewer pieces make fewer waits.
   static constexpr int64_t kMostElements = int64_t{1} << 21;
-  static constexpr int64_t kMostLines = 64 * kProductLines;
+  static constexpr int64_t kMostColumns = 64 * kProductLines;
   static constexpr int64_t round_up(int64_t count, int64_t step) {
     return (count + step - 1) / step * step;
   }
 };
-
-/// A strip per thread and a shared piece.
-[[nodiscard]] constexpr int64_t product_workspace_bytes(int64_t rows, int64_t columns,
-                                                        int64_t terms, int threads) {
-  return 4 *
-         (ProductPieces(rows, columns, terms).elements() + threads * kProductLines * kProductTerms);
-}
 
 namespace detail {
 [[nodiscard]] inline double product_flops(int64_t rows, int64_t in, int64_t out) {
@@ -74,7 +70,7 @@ struct Product {
     return {.flops = flops, .nominal_flops = flops, .bytes = bytes_once(operands())};
   }
   [[nodiscard]] int64_t workspace_bytes(const BackendProfile& profile) const {
-    return product_workspace_bytes(rows, out, in, profile.threads);
+    return product_strip_bytes(profile.threads);
   }
 };
 
@@ -97,7 +93,7 @@ struct ProductInputGradient {
     return {.flops = flops, .nominal_flops = flops, .bytes = bytes_once(operands())};
   }
   [[nodiscard]] int64_t workspace_bytes(const BackendProfile& profile) const {
-    return product_workspace_bytes(rows, in, out, profile.threads);
+    return product_strip_bytes(profile.threads);
   }
 };
 
@@ -120,7 +116,7 @@ struct ProductWeightGradient {
     return {.flops = flops, .nominal_flops = flops, .bytes = bytes_once(operands())};
   }
   [[nodiscard]] int64_t workspace_bytes(const BackendProfile& profile) const {
-    return product_workspace_bytes(out, in, rows, profile.threads);
+    return product_strip_bytes(profile.threads) + ProductPiece(in, rows).bytes();
   }
 };
 
