@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "core/error.h"
+#include "ops/cpu/strips.h"
 #include "ops/cpu/targets.h"
 // clang-format off
 #undef HWY_TARGET_INCLUDE
@@ -55,7 +56,7 @@ namespace HWY_NAMESPACE {
 constexpr int kRows = kManyRegisters ? 8 : 4;
 constexpr int kVectors = 3;
 constexpr int64_t kColumns = kVectors * kLanes;
-static_assert(kProductLines % kRows == 0 && kProductLines % kColumns == 0);
+static_assert(kProductPanel % kRows == 0 && kProductPanel % kColumns == 0);
 
 template <class Left>
 using Block = void (*)(Left, const float*, int64_t, int64_t, BlockOutput);
@@ -108,43 +109,50 @@ HWY_NOINLINE void multiply_ragged(Block<Left> block, int64_t rows, int64_t colum
   }
 }
 
-// Rows of a left factor as the blocks of output read it, in place or packed.
+// Rows of a left factor as the blocks of output read it, in place or packed. A group of rows stays
+// in the cache while the panels of the right factor pass by; what is packed stays there anyway.
 struct InPlace {
   const float* data;
   int64_t stride;
+  static constexpr int64_t kGroup = 96;
   [[nodiscard]] StridedLeft from(int64_t row) const { return {data + row * stride, stride, 1}; }
 };
 struct Packed {
   const float* data;
   int64_t terms;
+  static constexpr int64_t kGroup = kProductStrip;
   [[nodiscard]] PackedLeft<kRows> from(int64_t row) const { return {data + row * terms}; }
 };
 
-// The output of some rows and columns from one block of terms. A packed panel of the right factor
-// stays in the cache while all rows pass by.
+// The output of some rows and columns from one block of terms of packed columns.
 template <class Rows>
 HWY_INLINE void multiply_panels(const Multiplication& product, Range rows, Range columns,
                                 Range terms, const Rows& left, const float* right) {
   const bool first = terms.first == 0;
-  for (int64_t column = 0; column < columns.count; column += kColumns) {
+  const auto multiply_rows_of_panel = [&](Range group, int64_t column) HWY_ATTR {
     const int64_t width = std::min(kColumns, columns.count - column);
     const int64_t vectors = (width + kLanes - 1) / kLanes;
-    const float* bias =
-        first && product.bias != nullptr ? product.bias + columns.first + column : nullptr;
-    float* out = product.out + rows.first * product.columns + columns.first + column;
-    for (int64_t row = 0; row < rows.count; row += kRows) {
-      const int64_t height = std::min<int64_t>(kRows, rows.count - row);
+    const int64_t at = columns.first + column;
+    for (int64_t row = group.first; row < group.first + group.count; row += kRows) {
+      const int64_t height = std::min<int64_t>(kRows, group.first + group.count - row);
       const auto from = left.from(row);
       const auto block = block_of<std::remove_const_t<decltype(from)>>(height, vectors);
-      const BlockOutput to = {.data = out + row * product.columns,
-                              .stride = product.columns,
-                              .accumulate = product.accumulate || !first,
-                              .bias = bias};
+      const BlockOutput to = {
+          .data = product.out + (rows.first + row) * product.columns + at,
+          .stride = product.columns,
+          .accumulate = product.accumulate || !first,
+          .bias = first && product.bias != nullptr ? product.bias + at : nullptr};
       if (width % kLanes == 0) {
         block(from, right + column * terms.count, kColumns, terms.count, to);
       } else {
         multiply_ragged(block, height, width, from, right + column * terms.count, terms.count, to);
       }
+    }
+  };
+  for (int64_t row = 0; row < rows.count; row += Rows::kGroup) {
+    const Range group = {row, std::min(Rows::kGroup, rows.count - row)};
+    for (int64_t column = 0; column < columns.count; column += kColumns) {
+      multiply_rows_of_panel(group, column);
     }
   }
 }
@@ -189,14 +197,6 @@ HWY_EXPORT(multiply_columns);
 HWY_EXPORT(pack_shared);
 HWY_EXPORT(multiply_rows);
 
-// What a task covers. Columns are those of a panel or more. A panel is packed again for each part
-// of the rows of a left factor in place, which is nothing beside so many rows. Strips of packed
-// rows use a shared panel several times before the next one is fetched.
-constexpr int64_t kTaskColumns = kProductLines;
-constexpr int64_t kTaskRows = 1024;
-constexpr int64_t kStripRows = 32;
-static_assert(kStripRows <= kProductLines);
-
 // Below so many multiply-adds, waking other threads takes longer than they would save.
 constexpr int64_t kSmallProduct = 1 << 18;
 
@@ -219,23 +219,25 @@ struct Tasks {
   }
 };
 
-constexpr int64_t kStripElements = kProductLines * kProductTerms;
+constexpr int64_t kStripElements = kProductStrip * kProductTerms;
 
 void multiply_in_place(const Tasks& tasks, const Multiplication& product, float* strips) {
-  const int64_t parts = (product.rows + kTaskRows - 1) / kTaskRows;
-  const int64_t whole = (product.columns + kTaskColumns - 1) / kTaskColumns * kTaskColumns;
-  tasks.over(parts * whole, kTaskColumns, [&](Range range, int thread) {
-    const int64_t row = range.first / whole * kTaskRows;
-    const int64_t column = range.first % whole;
+  const StripCut cut = cut_strips(product.columns, product.rows, tasks.pool.threads());
+  const int64_t across = (product.columns + cut.strip - 1) / cut.strip;
+  const int64_t down = (product.rows + cut.part - 1) / cut.part;
+  tasks.over(across * down, 1, [&](Range task, int thread) {
+    const int64_t row = task.first / across * cut.part;
+    const int64_t column = task.first % across * cut.strip;
     HWY_DYNAMIC_DISPATCH(multiply_columns)
-    (product, {row, std::min(kTaskRows, product.rows - row)},
-     {column, std::min(kTaskColumns, product.columns - column)}, strips + thread * kStripElements);
+    (product, {row, std::min(cut.part, product.rows - row)},
+     {column, std::min(cut.strip, product.columns - column)}, strips + thread * kStripElements);
   });
 }
 
 void multiply_packed(const Tasks& tasks, const Multiplication& product, float* strips,
                      float* packed) {
   const program::ProductPiece cut(product.columns, product.terms);
+  const int64_t strip = cut_strips(product.rows, 0, tasks.pool.threads()).strip;
   for (int64_t column = 0; column < product.columns; column += cut.columns) {
     for (int64_t term = 0; term < product.terms; term += cut.terms) {
       const SharedPiece piece = {
@@ -243,10 +245,10 @@ void multiply_packed(const Tasks& tasks, const Multiplication& product, float* s
           .terms = {term, std::min(cut.terms, product.terms - term)},
           .packed = packed,
           .room = cut.columns};
-      tasks.over(piece.columns.count, kTaskColumns, [&](Range columns, int) {
+      tasks.over(piece.columns.count, kProductPanel, [&](Range columns, int) {
         HWY_DYNAMIC_DISPATCH(pack_shared)(product, piece, columns);
       });
-      tasks.over(product.rows, kStripRows, [&](Range rows, int thread) {
+      tasks.over(product.rows, strip, [&](Range rows, int thread) {
         HWY_DYNAMIC_DISPATCH(multiply_rows)
         (product, piece, rows, strips + thread * kStripElements);
       });

@@ -7,7 +7,8 @@
 
 namespace trireme::ops::cpu {
 
-using program::kProductLines;
+using program::kProductPanel;
+using program::kProductStrip;
 using program::kProductTerms;
 
 /// One factor of a matrix product as it lies in memory. Its lines are the rows of a left factor or

@@ -13,13 +13,15 @@ namespace trireme::program {
 /// Part of the arithmetic.
 inline constexpr int64_t kProductTerms = 384;
 
-/// Rows of the left factor, or columns of the right one, that a thread packs for itself at most,
-/// and that packed memory is rounded up to.
-inline constexpr int64_t kProductLines = 48;
+/// Rows of a left factor or columns of a right one: packed memory is a multiple of these, whatever
+/// the vectors of the machine.
+inline constexpr int64_t kProductPanel = 48;
+/// Those that a thread packs for itself at a time, at most.
+inline constexpr int64_t kProductStrip = 4 * kProductPanel;
 
-/// One block of terms of so many lines for each thread.
+/// One block of terms of one strip for each thread.
 [[nodiscard]] constexpr int64_t product_strip_bytes(int threads) {
-  return 4 * threads * kProductLines * kProductTerms;
+  return 4 * threads * kProductStrip * kProductTerms;
 }
 
 /// The part of a right factor [terms, columns] that all threads pack together, where they do. Does
@@ -29,7 +31,7 @@ struct ProductPiece {
   int64_t terms;
 
   constexpr ProductPiece(int64_t all_columns, int64_t all_terms)
-      : columns(std::min(round_up(all_columns, kProductLines), kMostColumns)),
+      : columns(std::min(round_up(all_columns, kProductPanel), kMostColumns)),
         terms(std::min(round_up(all_terms, kProductTerms),
                        kMostElements / columns / kProductTerms * kProductTerms)) {}
   [[nodiscard]] constexpr int64_t bytes() const { return 4 * columns * terms; }
@@ -37,7 +39,7 @@ struct ProductPiece {
  private:
   // A piece should stay in the cache that the cores share; fewer pieces make fewer waits.
   static constexpr int64_t kMostElements = int64_t{1} << 21;
-  static constexpr int64_t kMostColumns = 64 * kProductLines;
+  static constexpr int64_t kMostColumns = 64 * kProductPanel;
   static constexpr int64_t round_up(int64_t count, int64_t step) {
     return (count + step - 1) / step * step;
   }
