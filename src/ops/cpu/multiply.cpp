@@ -203,7 +203,12 @@ constexpr int64_t kSmallProduct = 1 << 18;
 struct Tasks {
   ThreadPool& pool;
   bool alone;
+  std::byte* strips;
+  int64_t strip_bytes;
 
+  [[nodiscard]] float* strip(int thread) const {
+    return reinterpret_cast<float*>(strips + thread * strip_bytes);
+  }
   // work(range, thread) for the ranges of [0, count), each of `step` but the last.
   template <class Work>
   void over(int64_t count, int64_t step, const Work& work) const {
@@ -219,9 +224,12 @@ struct Tasks {
   }
 };
 
-constexpr int64_t kStripElements = kProductStrip * kProductTerms;
+int64_t strip_bytes(const Multiplication& product) {
+  return program::product_strip_bytes(product.left.by_term ? product.rows : product.columns,
+                                      product.terms);
+}
 
-void multiply_in_place(const Tasks& tasks, const Multiplication& product, float* strips) {
+void multiply_in_place(const Tasks& tasks, const Multiplication& product) {
   const StripCut cut = cut_strips(product.columns, product.rows, tasks.pool.threads());
   const int64_t across = (product.columns + cut.strip - 1) / cut.strip;
   const int64_t down = (product.rows + cut.part - 1) / cut.part;
@@ -230,12 +238,11 @@ void multiply_in_place(const Tasks& tasks, const Multiplication& product, float*
     const int64_t column = task.first % across * cut.strip;
     HWY_DYNAMIC_DISPATCH(multiply_columns)
     (product, {row, std::min(cut.part, product.rows - row)},
-     {column, std::min(cut.strip, product.columns - column)}, strips + thread * kStripElements);
+     {column, std::min(cut.strip, product.columns - column)}, tasks.strip(thread));
   });
 }
 
-void multiply_packed(const Tasks& tasks, const Multiplication& product, float* strips,
-                     float* packed) {
+void multiply_packed(const Tasks& tasks, const Multiplication& product) {
   const program::ProductPiece cut(product.columns, product.terms);
   const int64_t strip = cut_strips(product.rows, 0, tasks.pool.threads()).strip;
   for (int64_t column = 0; column < product.columns; column += cut.columns) {
@@ -243,14 +250,14 @@ void multiply_packed(const Tasks& tasks, const Multiplication& product, float* s
       const SharedPiece piece = {
           .columns = {column, std::min(cut.columns, product.columns - column)},
           .terms = {term, std::min(cut.terms, product.terms - term)},
-          .packed = packed,
+          .packed = tasks.strip(tasks.pool.threads()),  // behind the last thread's
           .room = cut.columns};
       tasks.over(piece.columns.count, kProductPanel, [&](Range columns, int) {
         HWY_DYNAMIC_DISPATCH(pack_shared)(product, piece, columns);
       });
       tasks.over(product.rows, strip, [&](Range rows, int thread) {
         HWY_DYNAMIC_DISPATCH(multiply_rows)
-        (product, piece, rows, strips + thread * kStripElements);
+        (product, piece, rows, tasks.strip(thread));
       });
     }
   }
@@ -259,18 +266,21 @@ void multiply_packed(const Tasks& tasks, const Multiplication& product, float* s
 }  // namespace
 
 int64_t workspace_bytes(const Multiplication& product, int threads) {
-  return program::product_strip_bytes(threads) +
-         (product.left.by_term ? program::ProductPiece(product.columns, product.terms).bytes() : 0);
+  const int64_t strips = threads * strip_bytes(product);
+  if (!product.left.by_term) return strips;
+  return strips + program::ProductPiece(product.columns, product.terms).bytes();
 }
 
 void multiply(ThreadPool& pool, const Multiplication& product, std::byte* workspace) {
   TRIREME_ASSERT(product.bias == nullptr || !product.accumulate, "a product has one start");
-  const Tasks tasks = {pool, product.rows * product.columns * product.terms <= kSmallProduct};
-  auto* strips = reinterpret_cast<float*>(workspace);
+  const Tasks tasks = {.pool = pool,
+                       .alone = product.rows * product.columns * product.terms <= kSmallProduct,
+                       .strips = workspace,
+                       .strip_bytes = strip_bytes(product)};
   if (product.left.by_term) {
-    multiply_packed(tasks, product, strips, strips + pool.threads() * kStripElements);
+    multiply_packed(tasks, product);
   } else {
-    multiply_in_place(tasks, product, strips);
+    multiply_in_place(tasks, product);
   }
 }
 

@@ -19,9 +19,10 @@ inline constexpr int64_t kProductPanel = 48;
 /// Those that a thread packs for itself at a time, at most.
 inline constexpr int64_t kProductStrip = 4 * kProductPanel;
 
-/// One block of terms of one strip for each thread.
-[[nodiscard]] constexpr int64_t product_strip_bytes(int threads) {
-  return 4 * threads * kProductStrip * kProductTerms;
+/// Bytes of one block of terms of a strip, out of so many lines.
+[[nodiscard]] constexpr int64_t product_strip_bytes(int64_t lines, int64_t terms) {
+  return 4 * std::min(kProductTerms, terms) *
+         std::min(kProductStrip, (lines + kProductPanel - 1) / kProductPanel * kProductPanel);
 }
 
 /// The part of a right factor [terms, columns] that all threads pack together, where they do. Does
@@ -72,7 +73,7 @@ struct Product {
     return {.flops = flops, .nominal_flops = flops, .bytes = bytes_once(operands())};
   }
   [[nodiscard]] int64_t workspace_bytes(const BackendProfile& profile) const {
-    return product_strip_bytes(profile.threads);
+    return profile.threads * product_strip_bytes(out, in);
   }
 };
 
@@ -95,7 +96,7 @@ struct ProductInputGradient {
     return {.flops = flops, .nominal_flops = flops, .bytes = bytes_once(operands())};
   }
   [[nodiscard]] int64_t workspace_bytes(const BackendProfile& profile) const {
-    return product_strip_bytes(profile.threads);
+    return profile.threads * product_strip_bytes(in, out);
   }
 };
 
@@ -118,7 +119,7 @@ struct ProductWeightGradient {
     return {.flops = flops, .nominal_flops = flops, .bytes = bytes_once(operands())};
   }
   [[nodiscard]] int64_t workspace_bytes(const BackendProfile& profile) const {
-    return product_strip_bytes(profile.threads) + ProductPiece(in, rows).bytes();
+    return profile.threads * product_strip_bytes(out, rows) + ProductPiece(in, rows).bytes();
   }
 };
 
