@@ -18,6 +18,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/table.h"
+#include "device/cpu/cpu_device.h"
 #include "ops/cpu/peak.h"
 
 namespace trireme {
@@ -69,13 +70,19 @@ std::vector<Line> lines(const Options& options) {
   return all;
 }
 
-std::vector<float> values(int64_t elements) {
-  std::vector<float> result(static_cast<size_t>(elements));
-  for (size_t i = 0; i < result.size(); ++i) {
-    result[i] = static_cast<float>(i * 7919 % 1021) / 1021 - 0.5F;
+// Memory as the trainer allocates it: in large pages where the system has them.
+class Matrix {
+ public:
+  Matrix(device::Device& device, int64_t elements) : arena_(device, 4 * elements) {
+    for (int64_t i = 0; i < elements; ++i) {
+      data()[i] = static_cast<float>(i * 7919 % 1021) / 1021 - 0.5F;
+    }
   }
-  return result;
-}
+  [[nodiscard]] float* data() const { return reinterpret_cast<float*>(arena_.data()); }
+
+ private:
+  device::Arena arena_;
+};
 
 // A peer computes one part of the output on each thread: of the rows or of the columns, whichever
 // there are more of.
@@ -121,7 +128,7 @@ class Bench {
  public:
   explicit Bench(const Options& options)
       : options_(options),
-        pool_(options.threads),
+        device_(options.threads),
         machine_(bench::measure_machine(pool_)),
         peers_(bench::peers()),
         columns_({{"product", TextTable::Align::left}, {"ours", TextTable::Align::right}}) {
@@ -143,11 +150,11 @@ class Bench {
 
  private:
   void measure(const Line& line, bool few, TextTable& table) {
-    const std::vector<float> left = values(line.rows * line.terms);
+    const Matrix left(device_, line.rows * line.terms);
     const int64_t copies =
         few ? std::max<int64_t>(1, kFarElements / (line.terms * line.columns)) : 1;
-    const std::vector<float> right = values(line.terms * line.columns * copies);
-    std::vector<float> out(static_cast<size_t>(line.rows * line.columns));
+    const Matrix right(device_, line.terms * line.columns * copies);
+    const Matrix out(device_, line.rows * line.columns);
     Multiplication product = {
         .rows = line.rows,
         .columns = line.columns,
@@ -155,17 +162,15 @@ class Bench {
         .left = {left.data(), line.left_by_term ? line.rows : line.terms, line.left_by_term},
         .right = {right.data(), line.right_by_term ? line.columns : line.terms, line.right_by_term},
         .out = out.data()};
-    std::vector<float> workspace(
-        static_cast<size_t>(ops::cpu::workspace_bytes(product, options_.threads) / 4 + 16));
-    auto* aligned = reinterpret_cast<std::byte*>(
-        (reinterpret_cast<uintptr_t>(workspace.data()) + 63) / 64 * 64);
+    const device::Arena workspace(device_, ops::cpu::workspace_bytes(product, options_.threads));
 
     int64_t calls = 0;
     const auto next = [&]() -> const Multiplication& {
       product.right.data = right.data() + calls++ % copies * line.terms * line.columns;
       return product;
     };
-    std::vector<Contestant> all = {{"ours", [&] { ops::cpu::multiply(pool_, next(), aligned); }}};
+    std::vector<Contestant> all = {
+        {"ours", [&] { ops::cpu::multiply(pool_, next(), workspace.data()); }}};
     for (const auto& peer : peers_) {
       all.push_back({peer->name(), [&] { run_peer(*peer, pool_, next()); }});
     }
@@ -204,7 +209,8 @@ class Bench {
   }
 
   Options options_;
-  ThreadPool pool_;
+  device::CpuDevice device_;
+  ThreadPool& pool_ = device_.pool();
   bench::Machine machine_;
   std::vector<std::unique_ptr<bench::Peer>> peers_;
   std::vector<std::pair<std::string, TextTable::Align>> columns_;

@@ -13,7 +13,7 @@ namespace {
 constexpr double kPackingCost = 20;
 constexpr double kReadingCost = 8;
 // How much of a task the slowest thread ends behind the others.
-constexpr double kLateness = 0.25;
+constexpr double kLateness = 0.5;
 // A part is whole groups of rows.
 constexpr int64_t kPartStep = 96;
 constexpr int64_t kMostParts = 64;
