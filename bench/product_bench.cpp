@@ -5,8 +5,9 @@
 //   product_bench [--threads=N] [--rounds=N] [NAME...]   the lines that contain all NAMEs, words
 //                                                        of lines like "forward qkv 1024"
 
+#include <time.h>
+
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <string>
@@ -110,17 +111,23 @@ double median(std::vector<double> of) {
   return of[of.size() / 2];
 }
 
+// A thread alone is measured by its processor time, in which other work on the machine shows least.
+double seconds_now(bool alone) {
+  timespec time = {};
+  ::clock_gettime(alone ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 struct Contestant {
   std::string name;
   std::function<void()> run;
   int calls = 1;
   std::vector<double> seconds = {};
 
-  void measure() {
-    const auto begin = std::chrono::steady_clock::now();
+  void measure(bool alone) {
+    const double begin = seconds_now(alone);
     for (int call = 0; call < calls; ++call) run();
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-    seconds.push_back(elapsed.count() / calls);
+    seconds.push_back((seconds_now(alone) - begin) / calls);
   }
 };
 
@@ -176,14 +183,14 @@ class Bench {
     }
     for (Contestant& contestant : all) {
       contestant.run();
-      contestant.measure();
+      contestant.measure(options_.threads == 1);
       contestant.calls = 1 + static_cast<int>(kCallSeconds / contestant.seconds.front());
       contestant.seconds.clear();
     }
     std::vector<double> peaks;
     for (int round = 0; round < options_.rounds; ++round) {
       peaks.push_back(ops::cpu::measured_fma_rate(pool_, kPeakSeconds));
-      for (Contestant& contestant : all) contestant.measure();
+      for (Contestant& contestant : all) contestant.measure(options_.threads == 1);
     }
 
     const auto sizes = [](int64_t a, int64_t b) {
