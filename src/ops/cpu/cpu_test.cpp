@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
 #include <iterator>
 #include <limits>
 #include <string>
@@ -151,20 +150,6 @@ TEST_P(CpuKernels, TakeNoStepWhereTheNormIsNotFinite) {
 INSTANTIATE_TEST_SUITE_P(Targets, CpuKernels,
                          ::testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
                          [](const auto& test) { return hwy::TargetName(test.param); });
-
-TEST(CpuProducts, StartNoThreadsOfTheirOwn) {
-  const auto threads = [] {
-    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
-  };
-  const program::Product op = {.rows = 512, .in = 512, .out = 512};
-  testing::HostOperands operands(op);
-  const std::vector<void*> addresses = operands.addresses();
-  device::CpuDevice device(2);
-  const auto stream = device.make_stream();
-  const auto before = threads();
-  cpu_kernels()[op](*stream, op, {.operands = addresses});
-  EXPECT_EQ(threads(), before);
-}
 
 TEST(FmaPeak, IsPlausible) {
   ThreadPool pool(2);

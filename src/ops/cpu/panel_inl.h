@@ -9,74 +9,33 @@
 
 #include <hwy/cache_control.h>
 
-#include "ops/cpu/vector_inl.h"
+#include "ops/cpu/block_inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace trireme::ops::cpu {
 namespace HWY_NAMESPACE {
 
-// Rows and vectors of one block of output: its sums, the vectors of one row of the right factor and
-// one element of the left one fit into the registers (32, or 16 before AVX-512).
 constexpr int64_t kBlockRows = 6;
-#if HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_AVX2
-constexpr int64_t kBlockVectors = 2;
-#else
-constexpr int64_t kBlockVectors = 4;
-#endif
+constexpr int64_t kBlockVectors = kManyRegisters ? 4 : 2;
 constexpr int64_t kPanelColumns = kBlockVectors * kLanes;
 
-/// The left factor: element (row, term) is at data[row row_stride + term term_stride].
-struct LeftFactor {
-  const float* data;
-  int64_t row_stride;
-  int64_t term_stride;
-};
-
-using BlockFunction = void (*)(LeftFactor a, const float* b, int64_t b_stride, int64_t terms,
-                               bool accumulate, float* c, int64_t c_stride);
-
-// c [Rows, Vectors vectors] (+)= a [Rows, terms] b [terms, Vectors vectors].
-template <int Rows, int Vectors>
-HWY_NOINLINE void multiply_block(LeftFactor a, const float* b, int64_t b_stride, int64_t terms,
-                                 bool accumulate, float* c, int64_t c_stride) {
-  FloatVector sums[Rows][Vectors];
-  for (int row = 0; row < Rows; ++row) {
-    for (int v = 0; v < Vectors; ++v) sums[row][v] = hn::Zero(kFloats);
-  }
-  for (int64_t term = 0; term < terms; ++term) {
-    FloatVector right[Vectors];
-    for (int v = 0; v < Vectors; ++v) right[v] = hn::LoadU(kFloats, b + v * kLanes);
-    for (int row = 0; row < Rows; ++row) {
-      const FloatVector left = hn::Set(kFloats, a.data[row * a.row_stride]);
-      for (int v = 0; v < Vectors; ++v) {
-        sums[row][v] = hn::MulAdd(left, right[v], sums[row][v]);
-      }
-    }
-    a.data += a.term_stride;
-    b += b_stride;
-  }
-  for (int row = 0; row < Rows; ++row) {
-    for (int v = 0; v < Vectors; ++v) {
-      float* at = c + row * c_stride + v * kLanes;
-      if (accumulate) sums[row][v] = hn::Add(hn::LoadU(kFloats, at), sums[row][v]);
-      hn::StoreU(sums[row][v], kFloats, at);
-    }
-  }
-}
+using PanelFunction = void (*)(StridedLeft, const float*, int64_t, int64_t, BlockOutput);
 
 template <int Vectors>
-HWY_INLINE BlockFunction block_of_rows(int64_t rows) {
-  constexpr BlockFunction kFunctions[kBlockRows] = {
-      multiply_block<1, Vectors>, multiply_block<2, Vectors>, multiply_block<3, Vectors>,
-      multiply_block<4, Vectors>, multiply_block<5, Vectors>, multiply_block<6, Vectors>};
+HWY_INLINE PanelFunction block_of_rows(int64_t rows) {
+  constexpr PanelFunction kFunctions[kBlockRows] = {
+      multiply_block<1, Vectors, StridedLeft>, multiply_block<2, Vectors, StridedLeft>,
+      multiply_block<3, Vectors, StridedLeft>, multiply_block<4, Vectors, StridedLeft>,
+      multiply_block<5, Vectors, StridedLeft>, multiply_block<6, Vectors, StridedLeft>};
   return kFunctions[rows - 1];
 }
 
 /// c [rows, columns] (+)= a [rows, terms] b [terms, columns] for at most kBlockRows rows and
 /// kPanelColumns columns. Columns count up to the next whole vector: b and c have memory for them.
-HWY_INLINE void multiply(int64_t rows, int64_t columns, int64_t terms, LeftFactor a, const float* b,
-                         int64_t b_stride, bool accumulate, float* c, int64_t c_stride) {
-  BlockFunction function = nullptr;
+HWY_INLINE void multiply(int64_t rows, int64_t columns, int64_t terms, StridedLeft a,
+                         const float* b, int64_t b_stride, bool accumulate, float* c,
+                         int64_t c_stride) {
+  PanelFunction function = nullptr;
   switch ((columns + kLanes - 1) / kLanes) {
     case 1:
       function = block_of_rows<1>(rows);
@@ -93,7 +52,7 @@ HWY_INLINE void multiply(int64_t rows, int64_t columns, int64_t terms, LeftFacto
       break;
 #endif
   }
-  function(a, b, b_stride, terms, accumulate, c, c_stride);
+  function(a, b, b_stride, terms, {.data = c, .stride = c_stride, .accumulate = accumulate});
 }
 
 /// Rows of a head lie so far apart that the processor does not see the next one coming.
