@@ -43,7 +43,12 @@ TEST(OptionsPage, NamesEveryFieldOfEverySubcommandAndWhoTakesIt) {
   const std::string markdown = text_of(Page::options, PageForm::markdown);
   const auto json = nlohmann::json::parse(text_of(Page::options, PageForm::json));
   for (const Command& command : all_commands()) {
-    for (const config::Group* group : command.options().groups) {
+    const CommandOptions options = command.options();
+    for (const std::string& name : options.required) {
+      const std::string requires_it = format("`trireme {}` (requires ", command.text.name);
+      EXPECT_TRUE(contains(markdown, requires_it)) << name;
+    }
+    for (const config::Group* group : options.groups) {
       EXPECT_TRUE(contains(markdown, "\n## " + group->title + "\n")) << group->title;
       const auto chapter = std::find_if(json.begin(), json.end(),
                                         [&](const auto& c) { return c["title"] == group->title; });
