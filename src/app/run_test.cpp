@@ -75,6 +75,17 @@ TEST_F(RunTest, EndsAtASignalWithASaveAndContinuesAsIfItHadNot) {
   }
 }
 
+TEST_F(RunTest, StartsAnewWhereTheFolderOfSaveAndLoadHoldsNothingYet) {
+  const std::string script = train("--train-iters 6 --exit-interval 3 --save both --load both");
+  const Outcome first = run(script);
+  ASSERT_EQ(first.status, 0) << first.text;
+  EXPECT_TRUE(contains(first.text, "nothing was saved there yet, so the run starts anew"));
+  const Outcome second = run(script);
+  ASSERT_EQ(second.status, 0) << second.text;
+  EXPECT_TRUE(contains(second.text, "continuing from both/iter_0000003")) << second.text;
+  EXPECT_EQ(run(train("--train-iters 6 --save third --load nowhere")).status, 1);
+}
+
 TEST_F(RunTest, EndsBehindAnExitIntervalWithASave) {
   const Outcome outcome = run(train("--train-iters 30 --exit-interval 4 --save by-interval"));
   EXPECT_EQ(outcome.status, 0) << outcome.text;

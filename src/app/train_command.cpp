@@ -75,6 +75,12 @@ int64_t vocabulary_of(const train::TrainOptions& options,
   return options.model.vocab_size.value_or(words);
 }
 
+bool saves_where_it_loads(const config::CheckpointOptions& options) {
+  std::error_code error;  // one of them is not there: they are not the same
+  return options.load && options.save &&
+         std::filesystem::equivalent(*options.load, *options.save, error);
+}
+
 // Refused now rather than after hours: folders that are missing, and a --save that holds another
 // run's checkpoints.
 void require_places_to_write(const train::TrainOptions& run) {
@@ -89,7 +95,7 @@ void require_places_to_write(const train::TrainOptions& run) {
   const config::CheckpointOptions& options = run.checkpoint;
   if (!options.save) return;
   make_folder(*options.save);
-  if (options.load && std::filesystem::equivalent(*options.load, *options.save)) return;
+  if (saves_where_it_loads(options)) return;
   const std::vector<int64_t> whole = checkpoint::find_whole(*options.save);
   if (whole.empty()) return;
   fail({.where = "--save " + options.save->string(),
@@ -98,6 +104,14 @@ void require_places_to_write(const train::TrainOptions& run) {
         .rule = "a run saves beside its own checkpoints only",
         .remedy = format("continue that run with --load {}, or save to another folder",
                          options.save->string())});
+}
+
+// Launch scripts name one folder for both, --save CK --load CK, so that the same script starts a
+// run and continues it. A --load of another folder has to have a checkpoint.
+bool nothing_saved_yet(const config::CheckpointOptions& options) {
+  return saves_where_it_loads(options) && !options.ckpt_step &&
+         !checkpoint::latest_iteration(*options.load) &&
+         checkpoint::find_whole(*options.load).empty();
 }
 
 // Continues from --load when there is a checkpoint; fresh weights otherwise.
@@ -202,7 +216,10 @@ int run(const TrainCommandOptions& command, const config::OptionSet& set) {
 
   require_places_to_write(options);
   std::optional<checkpoint::CheckpointReader> reader;
-  if (options.checkpoint.load) {
+  if (options.checkpoint.load && nothing_saved_yet(options.checkpoint)) {
+    say(format("--load {}: nothing was saved there yet, so the run starts anew",
+               options.checkpoint.load->string()));
+  } else if (options.checkpoint.load) {
     reader =
         checkpoint::CheckpointReader::open(*options.checkpoint.load, options.checkpoint.ckpt_step);
     train::require_continuable(*reader, options);

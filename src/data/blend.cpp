@@ -112,7 +112,7 @@ Blend parse_blend(std::span<const std::string> items, std::string_view option) {
     fail_usage({.where = where,
                 .what = format("names {} datasets", blend.prefixes.size()),
                 .rule = format("a blend has at most {}", kMostDatasets),
-                .remedy = "join datasets with `trireme preprocess`"});
+                .remedy = "join datasets with `trireme preprocess --merge`"});
   }
   return blend;
 }

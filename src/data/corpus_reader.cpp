@@ -34,10 +34,14 @@ bool is_folder(const Path& path) {
   return std::filesystem::is_directory(path, error);
 }
 
-/// Files of a folder and the folders below it, in the order of their paths.
-void add_folder(const Path& folder, std::vector<Path>& files) {
+/// Files of a folder and the folders below it, in the order of their paths. A link back to a folder
+/// above is passed over, and so is what is no file (sockets, pipes). above: canonical paths.
+void add_folder(const Path& folder, std::vector<Path>& above, std::vector<Path>& files) {
   std::vector<Path> entries;
   std::error_code error;
+  const Path canonical = std::filesystem::canonical(folder, error);
+  if (!error && std::find(above.begin(), above.end(), canonical) != above.end()) return;
+  above.push_back(canonical);
   for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
        at.increment(error)) {
     entries.push_back(at->path());
@@ -49,11 +53,14 @@ void add_folder(const Path& folder, std::vector<Path>& files) {
   for (const Path& entry : entries) {
     if (entry.filename().string().front() == '.') continue;
     if (is_folder(entry)) {
-      add_folder(entry, files);
-    } else {
+      add_folder(entry, above, files);
+    } else if (const auto kind = std::filesystem::status(entry, error).type();
+               kind != std::filesystem::file_type::socket &&
+               kind != std::filesystem::file_type::fifo) {
       files.push_back(entry);
     }
   }
+  above.pop_back();
 }
 
 }  // namespace
@@ -62,7 +69,8 @@ CorpusReader::CorpusReader(CorpusOptions options) : options_(std::move(options))
   for (const Path& input : options_.inputs) {
     const size_t before = files_.size();
     if (is_folder(input)) {
-      add_folder(input, files_);
+      std::vector<Path> above;
+      add_folder(input, above, files_);
       if (files_.size() == before) {
         fail({.where = input.string(), .what = "the folder holds no files"});
       }

@@ -197,6 +197,15 @@ TEST_F(CorpusReaderTest, CompressedFilesHaveTheDocumentsOfTheFilesInThem) {
   }
 }
 
+TEST_F(CorpusReaderTest, FolderThatLinksBackToItselfIsReadOnce) {
+  make_folder(folder_ / "loop" / "deep");
+  write_quickly(folder_ / "loop" / "a.txt", "one");
+  write_quickly(folder_ / "loop" / "deep" / "b.txt", "two");
+  std::filesystem::create_directory_symlink("..", folder_ / "loop" / "deep" / "up");
+  ASSERT_EQ(::mkfifo((folder_ / "loop" / "pipe").c_str(), 0600), 0);
+  EXPECT_EQ(texts(read_documents({.inputs = {folder_ / "loop"}})), (Strings{"one", "two"}));
+}
+
 TEST_F(CorpusReaderTest, InputsThatCannotBeReadAreNamedBeforeTheWorkBegins) {
   write_quickly(folder_ / "a.txt", "text");
   write_quickly(folder_ / "a.jsonl.xz", "text");

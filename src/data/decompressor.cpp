@@ -106,7 +106,7 @@ class Gzip final : public Decompressor::Codec {
       return false;
     }
     if (padded_) refuse("there is something behind the zeros that end the file");
-    inflateReset(&stream_);
+    if (inflateReset(&stream_) != Z_OK) refuse("cannot begin with the next member");
     in_member_ = true;
     return true;
   }

@@ -69,11 +69,17 @@ void IndexedWriter::end_document() {
   document_sequences_.push_back(std::exchange(open_sequences_, 0));
 }
 
-void IndexedWriter::commit() {
+void IndexedWriter::prepare() {
   TRIREME_ASSERT(open_tokens_ == 0 && open_sequences_ == 0, "every document was ended");
+  TRIREME_ASSERT(!prepared_, "a dataset is prepared once");
   write_index();
   index_.sync();
   bin_.sync();
+  prepared_ = true;
+}
+
+void IndexedWriter::commit() {
+  if (!prepared_) prepare();
   std::error_code error;
   std::filesystem::remove(index_path(prefix_), error);
   if (error) {

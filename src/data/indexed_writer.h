@@ -25,6 +25,10 @@ class IndexedWriter {
   void end_sequence();
   /// Closes the document; one without sequences is kept as an empty document.
   void end_document();
+  /// Writes and syncs everything under temporary names: behind it commit() only renames. Where
+  /// several datasets belong together, all are prepared before the first is committed.
+  void prepare();
+  /// Prepares unless that was done, and gives the files their names.
   void commit();
 
   [[nodiscard]] const Path& prefix() const { return prefix_; }
@@ -47,6 +51,7 @@ class IndexedWriter {
   int64_t open_tokens_ = 0;
   uint32_t open_sequences_ = 0;
   int64_t tokens_ = 0;
+  bool prepared_ = false;
   std::vector<std::byte> converted_;
 };
 

@@ -249,6 +249,7 @@ Preprocessed preprocess(const PreprocessOptions& options, const text::Tokenizer&
   }
   for (size_t key = 0; key < keys; ++key)
     require_tokens(*writers[key], options, options.json_keys[key], result);
+  for (const auto& writer : writers) writer->prepare();
   for (size_t key = 0; key < keys; ++key) {
     IndexedWriter& writer = *writers[key];
     writer.commit();

@@ -68,7 +68,8 @@ TokenCount count_token(const IndexedDataset& dataset, SequenceRange range, int32
   const int64_t begin = dataset.first_token(range.begin);
   TokenCount count = {.tokens = dataset.first_token(range.end) - begin};
   const int64_t blocks = (count.tokens + kBlockTokens - 1) / kBlockTokens;
-  const int64_t scanned = std::min(blocks, std::max(int64_t{1}, most_tokens / kBlockTokens));
+  const int64_t wanted = (most_tokens + kBlockTokens - 1) / kBlockTokens;
+  const int64_t scanned = std::min(blocks, std::max(int64_t{1}, wanted));
   std::vector<TokenCount> counts(static_cast<size_t>(scanned));
   std::vector<std::vector<int32_t>> buffers(static_cast<size_t>(pool.threads()));
   pool.parallel_for(scanned, [&](int64_t index, int thread) {

@@ -41,6 +41,18 @@ TEST_F(ReportTest, LargeDatasetIsScannedInPartsSpreadOverIt) {
   EXPECT_NEAR(all.share(), 0.125, 1e-6);
 }
 
+TEST_F(ReportTest, CountsEveryTokenWhereAllAreWanted) {
+  // No multiple of a block.
+  Documents documents = {{std::vector<int64_t>(100000)}};
+  for (size_t i = 0; i < 100000; i += 10) documents[0][0][i] = 9;
+  write_files(folder_ / "d", plain_files(documents, 8, 2));
+  const IndexedDataset dataset(folder_ / "d");
+  ThreadPool pool(2);
+  const TokenCount all = count_token(dataset, {0, 1}, 9, pool, dataset.tokens());
+  EXPECT_TRUE(all.is_exact());
+  EXPECT_EQ(all.found, 10000);
+}
+
 class ReportOfSources : public FolderTest {
  protected:
   /// A dataset of documents of 9 words and an EOD (9); its prefix.

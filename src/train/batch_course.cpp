@@ -67,8 +67,14 @@ BatchCourse BatchCourse::ramp_up(int64_t start, int64_t increment, int64_t sampl
   std::vector<Stage> stages = {{0, start}};
   const double each = static_cast<double>(samples) / static_cast<double>(increments);
   for (int64_t step = 1; step <= increments; ++step) {
-    // The first position n with floor(n / each) = step.
-    const auto from = static_cast<int64_t>(std::ceil(static_cast<double>(step) * each));
+    // The first position n with floor(n / each) >= step, in doubles as Megatron-LM computes it;
+    // behind `samples` the batch is whole in any case.
+    const auto reached = [&](int64_t n) {
+      return n > samples || static_cast<int64_t>(static_cast<double>(n) / each) >= step;
+    };
+    auto from = static_cast<int64_t>(std::ceil(static_cast<double>(step) * each));
+    while (!reached(from)) ++from;
+    while (reached(from - 1)) --from;
     stages.push_back({from, start + step * increment});
   }
   return BatchCourse(std::move(stages));

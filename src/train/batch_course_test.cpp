@@ -42,6 +42,21 @@ TEST(BatchCourse, GrowsEvenlyAsMegatronsRampUpDoes) {
   EXPECT_FALSE(course.is_constant());
 }
 
+TEST(BatchCourse, GrowsAsMegatronsDivisionRounds) {
+  for (int64_t increments = 1; increments < 40; ++increments) {
+    for (int64_t samples = 1; samples < 120; ++samples) {
+      const int64_t batch = 8 + 8 * increments;
+      const BatchCourse course = BatchCourse::ramp_up(8, 8, samples, batch);
+      const double each = static_cast<double>(samples) / static_cast<double>(increments);
+      for (int64_t n = 0; n < samples + 3; ++n) {
+        const auto steps = static_cast<int64_t>(static_cast<double>(n) / each);
+        ASSERT_EQ(course.at(n), n > samples ? batch : 8 + steps * 8)
+            << n << " of " << samples << " in " << increments;
+      }
+    }
+  }
+}
+
 TEST(BatchCourse, GrowsInStepsAtThresholdsOfTokens) {
   const BatchCourse course = BatchCourse::steps("0:8 1K:16 1.5M:32", 10);
   EXPECT_EQ(course.stages(), (std::vector<BatchCourse::Stage>{{0, 8}, {100, 16}, {150000, 32}}));

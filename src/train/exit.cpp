@@ -14,11 +14,13 @@ namespace {
 constexpr std::array<int, 2> kSignals = {SIGUSR1, SIGTERM};
 
 std::atomic<int> caught_signal = 0;
+std::atomic<int> terminations = 0;
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may write it");
 std::array<struct sigaction, kSignals.size()> before = {};
 
 void on_signal(int signal) {
-  if (caught_signal.exchange(signal) != SIGTERM || signal != SIGTERM) return;
+  caught_signal = signal;
+  if (signal != SIGTERM || ++terminations < 2) return;
   // The second time: whoever sends it does not want to wait.
   std::signal(SIGTERM, SIG_DFL);
   std::raise(SIGTERM);
@@ -28,6 +30,7 @@ void on_signal(int signal) {
 
 StopSignals::StopSignals() {
   caught_signal = 0;
+  terminations = 0;
   struct sigaction action = {};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;  // a read or write under way goes on

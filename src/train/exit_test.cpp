@@ -31,6 +31,7 @@ TEST(StopSignalsDeathTest, EndTheProcessAtTheSecondSigterm) {
       {
         const StopSignals watch;
         std::raise(SIGTERM);
+        std::raise(SIGUSR1);
         std::raise(SIGTERM);
         std::_Exit(0);
       },

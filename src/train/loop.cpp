@@ -94,6 +94,12 @@ void save(const Run& run, Reporter& reporter, int64_t iteration, bool last) {
 // Tells where a number was not finite, and ends the run unless such steps are to be skipped.
 void handle_non_finite(Run& run, Reporter& reporter, const StepReport& report) {
   reporter.flush();
+  if (!report.skipped) {
+    fail({.where = format("iteration {}", report.iteration),
+          .what = format("loss {} with a gradient norm of {}", report.loss, report.gradient_norm),
+          .rule = "training goes on from finite numbers only; nothing was saved since",
+          .remedy = "use a smaller --lr or a longer warm-up"});
+  }
   const std::string what = format("loss {}, gradient norm {}; first {}", report.loss,
                                   report.gradient_norm, run.trainer.find_non_finite());
   if (run.options.batch.on_nan == config::OnNan::skip) {
