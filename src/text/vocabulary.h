@@ -80,9 +80,10 @@ struct VocabularyNames {
 [[nodiscard]] std::string to_merges_txt(const Vocabulary& vocabulary);
 
 /// Writes folder/tokenizer.json and, where they can say the same, folder/vocab.json and
-/// folder/merges.txt (not with another split pattern than GPT-2's, ignore_merges, added tokens, or
-/// special tokens that check_special_tokens refuses). The folder is made; each file is written
-/// whole or not at all.
+/// folder/merges.txt: not with another split pattern than GPT-2's, ignore_merges, added tokens, or
+/// special tokens that check_special_tokens refuses. Where they cannot, files of these names are
+/// removed, so that none of another tokenizer stays. The folder is made; each file is written whole
+/// or not at all.
 void write_vocabulary(const Vocabulary& vocabulary, const Path& folder);
 
 }  // namespace trireme::text

@@ -41,22 +41,33 @@ Vocabulary read_vocabulary(const Path& model) {
 
 void write_vocabulary(const Vocabulary& vocabulary, const Path& folder) {
   make_folder(folder);
+  const Path vocab_path = folder / "vocab.json";
+  const Path merges_path = folder / "merges.txt";
+  // The first that is there new is the one that is read; the others never stand beside an older one
+  // that is taken for theirs.
   AtomicFile json(folder / "tokenizer.json");
   json.write(to_tokenizer_json(vocabulary));
   json.sync();
   const std::string vocab_json = to_vocab_json(vocabulary);
   const std::string merges_txt = to_merges_txt(vocabulary);
   if (fits_two_files(vocabulary, vocab_json, merges_txt)) {
-    AtomicFile vocab(folder / "vocab.json");
-    AtomicFile merges(folder / "merges.txt");
+    AtomicFile vocab(vocab_path);
+    AtomicFile merges(merges_path);
     vocab.write(vocab_json);
     merges.write(merges_txt);
     vocab.sync();
     merges.sync();
+    json.commit();
     vocab.commit();
     merges.commit();
+    return;
   }
   json.commit();
+  for (const Path& stale : {vocab_path, merges_path}) {
+    std::error_code error;
+    if (std::filesystem::remove(stale, error) || !error) continue;
+    fail_path("remove", stale, error.value());
+  }
 }
 
 }  // namespace trireme::text
