@@ -151,6 +151,11 @@ TEST_F(TokenizerCommands, EncodedAndDecodedTextIsTheSame) {
   write_file(folder_ / "ids", output_);
   ASSERT_EQ(code({"decode", at("ids")}), 0) << errors_;
   EXPECT_EQ(output_, odd + read_file(folder_ / "corpus" / "a.txt"));
+  // A folder stands for its files.
+  make_folder(folder_ / "many" / "deep");
+  std::filesystem::copy(folder_ / "ids", folder_ / "many" / "deep" / "ids");
+  ASSERT_EQ(code({"decode", at("many")}), 0) << errors_;
+  EXPECT_EQ(output_, odd + read_file(folder_ / "corpus" / "a.txt"));
 }
 
 TEST_F(TokenizerCommands, ADocumentOfManyPiecesIsOneLineWithTheTokensOfTheWhole) {

@@ -9,6 +9,7 @@
 #include "config/groups/tokenizer_code.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "data/corpus_reader.h"
 #include "text/tokenizer.h"
 
 namespace trireme::app {
@@ -93,8 +94,10 @@ class Decoding {
 int run(const Options& options, const config::OptionSet& /*set*/) {
   const text::Tokenizer tokenizer = require_tokenizer(options.tokenizer);
   std::string block(size_t{256} << 10, '\0');
-  for (const Path& path : input_paths(options.code.input)) {
-    InputFile file(path);
+  // The reader of corpora knows what a folder stands for and what is compressed.
+  const data::CorpusReader corpus({.inputs = input_paths(options.code.input)});
+  for (const Path& path : corpus.files()) {
+    data::TextFile file(path);
     Decoding decoding(tokenizer, path, options.code.lines);
     while (const size_t got = file.read(block))
       decoding.read(std::string_view(block).substr(0, got));
@@ -112,7 +115,8 @@ Command tokenizer_decode_command() {
        .about =
            "Reads token ids, a document on each line, as trireme tokenizer encode prints them, and "
            "writes the bytes of the documents, with nothing between them; with --lines a line feed "
-           "behind each.",
+           "behind each. A folder stands for all files in it and in the folders below, in the "
+           "order of their paths; files may be compressed (.gz, .zst).",
        .examples =
            "echo '12510 6341 286 267 945 13' | trireme tokenizer decode --lines --vocab-file "
            "vocab.json --merge-file merges.txt\n"
