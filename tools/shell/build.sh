@@ -64,7 +64,8 @@ test_stage() {
   build "$preset" "$target"
   folder=$root/$results/$(find "$results" -mindepth 1 -maxdepth 1 | wc -l)-$name
   mkdir -p "$folder"
-  if ! GTEST_OUTPUT="xml:$folder/" UBSAN_OPTIONS=print_stacktrace=1 fixed_addresses "$preset" \
+  # die_after_fork: tests fork writers that are killed, and those make threads of their own.
+  if ! GTEST_OUTPUT="xml:$folder/" UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=die_after_fork=0 fixed_addresses "$preset" \
     ctest --test-dir "build/$preset" --parallel "$(cores)" --output-on-failure --output-junit "$folder/ctest.xml" "$@"; then
     finish_results || true
     fail "tests failed in the stage '$name' (their output is above)" "one alone runs as build/$preset/NAME_test"
