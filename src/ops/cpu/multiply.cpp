@@ -4,8 +4,8 @@
 #include <type_traits>
 
 #include "core/error.h"
-#include "ops/cpu/strips.h"
 #include "ops/cpu/targets.h"
+#include "ops/cpu/tiles.h"
 // clang-format off
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/cpu/multiply.cpp"
@@ -23,27 +23,6 @@ struct Range {
   int64_t first, count;
 };
 
-// Calls body(block) for the blocks of terms in a range that starts at one.
-template <class Body>
-void over_blocks_of_terms(Range terms, const Body& body) {
-  for (int64_t first = 0; first < terms.count; first += kProductTerms) {
-    body(Range{terms.first + first, std::min(kProductTerms, terms.count - first)});
-  }
-}
-
-// Some columns and terms of a right factor, packed for all threads: block by block of terms, then
-// panel by panel.
-struct SharedPiece {
-  Range columns;
-  Range terms;
-  float* packed;
-  int64_t room;  // columns that `packed` has memory for
-
-  [[nodiscard]] float* block(Range block) const {
-    return packed + (block.first - terms.first) * room;
-  }
-};
-
 }  // namespace trireme::ops::cpu
 #endif
 
@@ -56,7 +35,7 @@ namespace HWY_NAMESPACE {
 constexpr int kRows = kManyRegisters ? 8 : 4;
 constexpr int kVectors = 3;
 constexpr int64_t kColumns = kVectors * kLanes;
-static_assert(kProductPanel % kRows == 0 && kProductPanel % kColumns == 0);
+static_assert(kProductGroup % kRows == 0 && kProductPanel % kColumns == 0);
 
 template <class Left>
 using Block = void (*)(Left, const float*, int64_t, int64_t, BlockOutput);
@@ -109,32 +88,31 @@ HWY_NOINLINE void multiply_ragged(Block<Left> block, int64_t rows, int64_t colum
   }
 }
 
-// Rows of a left factor as the blocks of output read it, in place or packed. A group of rows stays
-// in the cache while the panels of the right factor pass by; what is packed stays there anyway.
+// Rows of a left factor as the blocks of output read it.
 struct InPlace {
   const float* data;
   int64_t stride;
-  static constexpr int64_t kGroup = 96;
   [[nodiscard]] StridedLeft from(int64_t row) const { return {data + row * stride, stride, 1}; }
 };
 struct Packed {
   const float* data;
   int64_t terms;
-  static constexpr int64_t kGroup = kProductStrip;
   [[nodiscard]] PackedLeft<kRows> from(int64_t row) const { return {data + row * terms}; }
 };
 
-// The output of some rows and columns from one block of terms of packed columns.
+// The output of some rows and columns from one block of terms: the rows stay in the cache while the
+// packed panels of columns pass by.
 template <class Rows>
 HWY_INLINE void multiply_panels(const Multiplication& product, Range rows, Range columns,
                                 Range terms, const Rows& left, const float* right) {
   const bool first = terms.first == 0;
-  const auto multiply_rows_of_panel = [&](Range group, int64_t column) HWY_ATTR {
+  for (int64_t column = 0; column < columns.count; column += kColumns) {
     const int64_t width = std::min(kColumns, columns.count - column);
     const int64_t vectors = (width + kLanes - 1) / kLanes;
     const int64_t at = columns.first + column;
-    for (int64_t row = group.first; row < group.first + group.count; row += kRows) {
-      const int64_t height = std::min<int64_t>(kRows, group.first + group.count - row);
+    const float* panel = right + column * terms.count;
+    for (int64_t row = 0; row < rows.count; row += kRows) {
+      const int64_t height = std::min<int64_t>(kRows, rows.count - row);
       const auto from = left.from(row);
       const auto block = block_of<std::remove_const_t<decltype(from)>>(height, vectors);
       const BlockOutput to = {
@@ -143,46 +121,35 @@ HWY_INLINE void multiply_panels(const Multiplication& product, Range rows, Range
           .accumulate = product.accumulate || !first,
           .bias = first && product.bias != nullptr ? product.bias + at : nullptr};
       if (width % kLanes == 0) {
-        block(from, right + column * terms.count, kColumns, terms.count, to);
+        block(from, panel, kColumns, terms.count, to);
       } else {
-        multiply_ragged(block, height, width, from, right + column * terms.count, terms.count, to);
+        multiply_ragged(block, height, width, from, panel, terms.count, to);
       }
-    }
-  };
-  for (int64_t row = 0; row < rows.count; row += Rows::kGroup) {
-    const Range group = {row, std::min(Rows::kGroup, rows.count - row)};
-    for (int64_t column = 0; column < columns.count; column += kColumns) {
-      multiply_rows_of_panel(group, column);
     }
   }
 }
 
-// Of a left factor that is read in place; `strip` is room for one block of terms of the columns.
-void multiply_columns(const Multiplication& product, Range rows, Range columns, float* strip) {
-  over_blocks_of_terms({0, product.terms}, [&](Range terms) HWY_ATTR {
-    pack<kColumns>(product.right, columns.first, columns.count, terms.first, terms.count, strip);
-    const Factor& left = product.left;
-    const InPlace from = {left.data + rows.first * left.stride + terms.first, left.stride};
-    multiply_panels(product, rows, columns, terms, from, strip);
-  });
-}
-
-// Packs some columns, counted from the piece's first.
-void pack_shared(const Multiplication& product, const SharedPiece& piece, Range columns) {
-  over_blocks_of_terms(piece.terms, [&](Range terms) HWY_ATTR {
-    pack<kColumns>(product.right, piece.columns.first + columns.first, columns.count, terms.first,
-                   terms.count, piece.block(terms) + columns.first * terms.count);
-  });
-}
-
-// Some rows times a shared piece; `strip` is room for one block of terms of the rows.
-void multiply_rows(const Multiplication& product, const SharedPiece& piece, Range rows,
-                   float* strip) {
-  over_blocks_of_terms(piece.terms, [&](Range terms) HWY_ATTR {
-    pack<kRows>(product.left, rows.first, rows.count, terms.first, terms.count, strip);
-    multiply_panels(product, rows, piece.columns, terms, Packed{strip, terms.count},
-                    piece.block(terms));
-  });
+// One tile of the output. `packed_columns` and `packed_rows` are room for one block of terms of all
+// columns and of a group of rows.
+void multiply_tile(const Multiplication& product, Range rows, Range columns, float* packed_columns,
+                   float* packed_rows) {
+  const Factor& left = product.left;
+  for (int64_t term = 0; term < product.terms; term += kProductTerms) {
+    const Range terms = {term, std::min(kProductTerms, product.terms - term)};
+    pack<kColumns>(product.right, columns.first, columns.count, terms.first, terms.count,
+                   packed_columns);
+    for (int64_t row = 0; row < rows.count; row += kProductGroup) {
+      const Range group = {rows.first + row, std::min(kProductGroup, rows.count - row)};
+      if (left.by_term) {
+        pack<kRows>(left, group.first, group.count, terms.first, terms.count, packed_rows);
+        multiply_panels(product, group, columns, terms, Packed{packed_rows, terms.count},
+                        packed_columns);
+      } else {
+        const InPlace from = {left.data + group.first * left.stride + terms.first, left.stride};
+        multiply_panels(product, group, columns, terms, from, packed_columns);
+      }
+    }
+  }
 }
 
 }  // namespace HWY_NAMESPACE
@@ -193,94 +160,40 @@ HWY_AFTER_NAMESPACE();
 namespace trireme::ops::cpu {
 namespace {
 
-HWY_EXPORT(multiply_columns);
-HWY_EXPORT(pack_shared);
-HWY_EXPORT(multiply_rows);
+HWY_EXPORT(multiply_tile);
 
 // Below so many multiply-adds, waking other threads takes longer than they would save.
 constexpr int64_t kSmallProduct = 1 << 18;
 
-struct Tasks {
-  ThreadPool& pool;
-  bool alone;
-  std::byte* strips;
-  int64_t strip_bytes;
-
-  [[nodiscard]] float* strip(int thread) const {
-    return reinterpret_cast<float*>(strips + thread * strip_bytes);
-  }
-  // work(range, thread) for the ranges of [0, count), each of `step` but the last.
-  template <class Work>
-  void over(int64_t count, int64_t step, const Work& work) const {
-    const int64_t tasks = (count + step - 1) / step;
-    const auto task = [&](int64_t index, int thread) {
-      work(Range{index * step, std::min(step, count - index * step)}, thread);
-    };
-    if (alone) {
-      for (int64_t index = 0; index < tasks; ++index) task(index, 0);
-    } else {
-      pool.parallel_for(tasks, task);
-    }
-  }
-};
-
-int64_t strip_bytes(const Multiplication& product) {
-  return program::product_strip_bytes(product.left.by_term ? product.rows : product.columns,
-                                      product.terms);
-}
-
-void multiply_in_place(const Tasks& tasks, const Multiplication& product) {
-  const StripCut cut = cut_strips(product.columns, product.rows, tasks.pool.threads());
-  const int64_t across = (product.columns + cut.strip - 1) / cut.strip;
-  const int64_t down = (product.rows + cut.part - 1) / cut.part;
-  tasks.over(across * down, 1, [&](Range task, int thread) {
-    const int64_t row = task.first / across * cut.part;
-    const int64_t column = task.first % across * cut.strip;
-    HWY_DYNAMIC_DISPATCH(multiply_columns)
-    (product, {row, std::min(cut.part, product.rows - row)},
-     {column, std::min(cut.strip, product.columns - column)}, tasks.strip(thread));
-  });
-}
-
-void multiply_packed(const Tasks& tasks, const Multiplication& product) {
-  const program::ProductPiece cut(product.columns, product.terms);
-  const int64_t strip = cut_strips(product.rows, 0, tasks.pool.threads()).strip;
-  for (int64_t column = 0; column < product.columns; column += cut.columns) {
-    for (int64_t term = 0; term < product.terms; term += cut.terms) {
-      const SharedPiece piece = {
-          .columns = {column, std::min(cut.columns, product.columns - column)},
-          .terms = {term, std::min(cut.terms, product.terms - term)},
-          .packed = tasks.strip(tasks.pool.threads()),  // behind the last thread's
-          .room = cut.columns};
-      tasks.over(piece.columns.count, kProductPanel, [&](Range columns, int) {
-        HWY_DYNAMIC_DISPATCH(pack_shared)(product, piece, columns);
-      });
-      tasks.over(product.rows, strip, [&](Range rows, int thread) {
-        HWY_DYNAMIC_DISPATCH(multiply_rows)
-        (product, piece, rows, tasks.strip(thread));
-      });
-    }
-  }
-}
-
 }  // namespace
 
 int64_t workspace_bytes(const Multiplication& product, int threads) {
-  const int64_t strips = threads * strip_bytes(product);
-  if (!product.left.by_term) return strips;
-  return strips + program::ProductPiece(product.columns, product.terms).bytes();
+  return threads * program::product_workspace_bytes(product.columns, product.terms,
+                                                    product.left.by_term ? product.rows : 0);
 }
 
 void multiply(ThreadPool& pool, const Multiplication& product, std::byte* workspace) {
   TRIREME_ASSERT(product.bias == nullptr || !product.accumulate, "a product has one start");
-  const Tasks tasks = {.pool = pool,
-                       .alone = product.rows * product.columns * product.terms <= kSmallProduct,
-                       .strips = workspace,
-                       .strip_bytes = strip_bytes(product)};
-  if (product.left.by_term) {
-    multiply_packed(tasks, product);
+  const bool alone = product.rows * product.columns * product.terms <= kSmallProduct;
+  const TileCut cut =
+      cut_tiles(product.rows, product.columns, product.left.by_term, alone ? 1 : pool.threads());
+  const int64_t across = (product.columns + cut.columns - 1) / cut.columns;
+  const int64_t thread_bytes = workspace_bytes(product, 1);
+  const int64_t column_bytes = program::product_workspace_bytes(product.columns, product.terms, 0);
+  const auto tile = [&](int64_t index, int thread) {
+    const int64_t row = index / across * cut.rows;
+    const int64_t column = index % across * cut.columns;
+    std::byte* room = workspace + thread * thread_bytes;
+    HWY_DYNAMIC_DISPATCH(multiply_tile)
+    (product, {row, std::min(cut.rows, product.rows - row)},
+     {column, std::min(cut.columns, product.columns - column)}, reinterpret_cast<float*>(room),
+     reinterpret_cast<float*>(room + column_bytes));
+  };
+  const int64_t tiles = across * ((product.rows + cut.rows - 1) / cut.rows);
+  if (alone) {
+    for (int64_t index = 0; index < tiles; ++index) tile(index, 0);
   } else {
-    multiply_in_place(tasks, product);
+    pool.parallel_for(tiles, tile);
   }
 }
 

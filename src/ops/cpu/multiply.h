@@ -7,8 +7,8 @@
 
 namespace trireme::ops::cpu {
 
+using program::kProductGroup;
 using program::kProductPanel;
-using program::kProductStrip;
 using program::kProductTerms;
 
 /// One factor of a matrix product as it lies in memory. Its lines are the rows of a left factor or
@@ -54,11 +54,10 @@ struct Multiplication {
 /// the place in memory, nor the kind of vector unit among those with FMA (SSE4 has none: there each
 /// product is rounded before it is added).
 ///
-/// Method (Goto and van de Geijn 2008): a task packs a strip of one factor into a near cache and
-/// multiplies it with the other one. A left factor stored line by line is read in place, and strips
-/// are columns of the right factor: what they pack is read once and never written back to memory.
-/// Where the left factor is stored by term, the threads first pack the right factor together, piece
-/// by piece, and strips are rows of the left one.
+/// Method (Goto and van de Geijn 2008): the output is cut into tiles, a task each. A task packs a
+/// block of terms of its columns and multiplies it with its rows, group by group. Rows that are
+/// stored line by line are read in place, others are packed too. Threads share no packed memory:
+/// passing it from core to core costs more than packing twice.
 ///
 /// workspace: workspace_bytes(product, pool.threads()), aligned to 64 bytes.
 void multiply(ThreadPool& pool, const Multiplication& product, std::byte* workspace);

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <vector>
 
-#include "ops/cpu/strips.h"
 #include "ops/cpu/targets.h"
+#include "ops/cpu/tiles.h"
 // clang-format off
 #include <hwy/highway.h>
 // clang-format on
@@ -29,10 +29,11 @@ constexpr Storage kStorages[] = {{false, false}, {false, true}, {true, true}, {t
 enum class Start { zero, bias, accumulate };
 
 // Whole blocks and panels of every kind of vector unit, one less and one more; few rows; more terms
-// than a block has; more columns than a panel.
+// than a block has; more columns than a
+// panel, and than a tile.
 constexpr Sizes kSizes[] = {{1, 1, 1},      {1, 100, 385},  {2, 48, 384},  {3, 47, 383},
                             {7, 49, 769},   {8, 16, 10},    {9, 193, 400}, {17, 200, 770},
-                            {97, 65, 1000}, {200, 33, 500}, {40, 5, 1200}};
+                            {97, 65, 1000}, {200, 33, 500}, {40, 5, 1200}, {9, 800, 390}};
 
 // Small whole numbers over 1000 that share no pattern with any block.
 std::vector<float> values(int64_t count, int64_t salt) {
@@ -227,26 +228,30 @@ TEST(Multiply, NeedsTheWorkspaceThatThePlannerCounts) {
                 (program::ProductWeightGradient{
                      .rows = sizes.terms, .in = sizes.columns, .out = sizes.rows})
                     .workspace_bytes(profile));
-      EXPECT_LE(workspace_bytes(product, threads), (threads + 28) * 294912) << "strips of 288 KiB";
+      EXPECT_LE(workspace_bytes(product, threads), threads * (1300 << 10));
     }
   }
 }
 
-TEST(Strips, KeepTheThreadsBusyOnTheProductsOfAGpt) {
-  for (const int64_t tokens : {512, 1024, 2048}) {
+TEST(TileCut, KeepsTheThreadsBusyOnTheProductsOfAGpt) {
+  for (const int64_t rows : {512, 768, 1024, 2048}) {
     for (const int64_t columns : {384, 768, 2304, 3072}) {
       for (const int threads : {1, 2, 3, 4, 6, 8}) {
-        const StripCut cut = cut_strips(columns, tokens, threads);
-        ASSERT_GT(cut.strip, 0);
-        ASSERT_LE(cut.strip, kProductStrip);
-        ASSERT_EQ(cut.strip % kProductPanel, 0);
-        const auto tasks = static_cast<double>(((columns + cut.strip - 1) / cut.strip) *
-                                               ((tokens + cut.part - 1) / cut.part));
-        const double most = std::ceil(tasks / threads) * static_cast<double>(cut.strip) *
-                            static_cast<double>(cut.part) * threads;
-        EXPECT_LE(most, 1.35 * static_cast<double>(columns * tokens))
-            << tokens << " x " << columns << " on " << threads << ": " << cut.strip << " x "
-            << cut.part;
+        for (const bool packed : {false, true}) {
+          const TileCut cut = cut_tiles(rows, columns, packed, threads);
+          ASSERT_GT(cut.rows, 0);
+          ASSERT_GT(cut.columns, 0);
+          ASSERT_LE(cut.columns, program::kProductColumns);
+          ASSERT_EQ(cut.columns % kProductPanel, 0);
+          const int64_t tiles =
+              ((rows + cut.rows - 1) / cut.rows) * ((columns + cut.columns - 1) / cut.columns);
+          // What a thread at most does, beside its even share of the output.
+          const double most = std::ceil(static_cast<double>(tiles) / threads) * threads *
+                              static_cast<double>(std::min(cut.rows, rows) * cut.columns);
+          EXPECT_LE(most, 1.35 * static_cast<double>(rows * columns))
+              << rows << " x " << columns << " on " << threads << ": " << cut.rows << " x "
+              << cut.columns;
+        }
       }
     }
   }

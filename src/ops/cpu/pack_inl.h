@@ -75,8 +75,8 @@ HWY_INLINE void pack_stored_lines(const float* from, int64_t stride, int64_t lin
 template <int64_t Width>
 HWY_INLINE void pack_stored_terms(const float* from, int64_t stride, int64_t lines, int64_t terms,
                                   float* to) {
-  constexpr int64_t kAhead = 8;              // stored rows lie on different pages
-  constexpr int64_t kGroup = kProductStrip;  // read in one go, so that pages are visited seldom
+  constexpr int64_t kAhead = 8;                  // stored rows lie on different pages
+  constexpr int64_t kGroup = 4 * kProductPanel;  // read in one go, so that pages are visited seldom
   for (int64_t group = 0; group < lines; group += kGroup) {
     const int64_t group_end = std::min(group + kGroup, lines);
     for (int64_t term = 0; term < terms; ++term) {

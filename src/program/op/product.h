@@ -13,38 +13,22 @@ namespace trireme::program {
 /// Part of the arithmetic.
 inline constexpr int64_t kProductTerms = 384;
 
-/// Rows of a left factor or columns of a right one: packed memory is a multiple of these, whatever
-/// the vectors of the machine.
+/// Columns of the right factor: packed memory is a multiple of these, whatever the vectors of the
+/// machine.
 inline constexpr int64_t kProductPanel = 48;
-/// Those that a thread packs for itself at a time, at most.
-inline constexpr int64_t kProductStrip = 4 * kProductPanel;
+/// Columns that a thread packs at a time, at most, and rows of the left factor, where it packs
+/// them.
+inline constexpr int64_t kProductColumns = 16 * kProductPanel;
+inline constexpr int64_t kProductGroup = 96;
 
-/// Bytes of one block of terms of a strip, out of so many lines.
-[[nodiscard]] constexpr int64_t product_strip_bytes(int64_t lines, int64_t terms) {
-  return 4 * std::min(kProductTerms, terms) *
-         std::min(kProductStrip, (lines + kProductPanel - 1) / kProductPanel * kProductPanel);
+/// Of each thread: one block of terms of the columns it packs, out of so many, and of the rows; no
+/// rows where a product reads them in place.
+[[nodiscard]] constexpr int64_t product_workspace_bytes(int64_t columns, int64_t terms,
+                                                        int64_t rows) {
+  const int64_t panels = (columns + kProductPanel - 1) / kProductPanel * kProductPanel;
+  const int64_t lines = std::min(kProductColumns, panels) + (rows > 0 ? kProductGroup : 0);
+  return 4 * lines * std::min(kProductTerms, terms);
 }
-
-/// The part of a right factor [terms, columns] that all threads pack together, where they do. Does
-/// not change bits.
-struct ProductPiece {
-  int64_t columns;
-  int64_t terms;
-
-  constexpr ProductPiece(int64_t all_columns, int64_t all_terms)
-      : columns(std::min(round_up(all_columns, kProductPanel), kMostColumns)),
-        terms(std::min(round_up(all_terms, kProductTerms),
-                       kMostElements / columns / kProductTerms * kProductTerms)) {}
-  [[nodiscard]] constexpr int64_t bytes() const { return 4 * columns * terms; }
-
- private:
-  // A piece should stay in the cache that the cores share; fewer pieces make fewer waits.
-  static constexpr int64_t kMostElements = int64_t{1} << 21;
-  static constexpr int64_t kMostColumns = 64 * kProductPanel;
-  static constexpr int64_t round_up(int64_t count, int64_t step) {
-    return (count + step - 1) / step * step;
-  }
-};
 
 namespace detail {
 [[nodiscard]] inline double product_flops(int64_t rows, int64_t in, int64_t out) {
@@ -73,7 +57,7 @@ struct Product {
     return {.flops = flops, .nominal_flops = flops, .bytes = bytes_once(operands())};
   }
   [[nodiscard]] int64_t workspace_bytes(const BackendProfile& profile) const {
-    return profile.threads * product_strip_bytes(out, in);
+    return profile.threads * product_workspace_bytes(out, in, 0);
   }
 };
 
@@ -96,7 +80,7 @@ struct ProductInputGradient {
     return {.flops = flops, .nominal_flops = flops, .bytes = bytes_once(operands())};
   }
   [[nodiscard]] int64_t workspace_bytes(const BackendProfile& profile) const {
-    return profile.threads * product_strip_bytes(in, out);
+    return profile.threads * product_workspace_bytes(in, out, 0);
   }
 };
 
@@ -119,7 +103,7 @@ struct ProductWeightGradient {
     return {.flops = flops, .nominal_flops = flops, .bytes = bytes_once(operands())};
   }
   [[nodiscard]] int64_t workspace_bytes(const BackendProfile& profile) const {
-    return profile.threads * product_strip_bytes(out, rows) + ProductPiece(in, rows).bytes();
+    return profile.threads * product_workspace_bytes(in, rows, out);
   }
 };
 
