@@ -173,6 +173,7 @@ int64_t workspace_bytes(const Multiplication& product, int threads) {
 }
 
 void multiply(ThreadPool& pool, const Multiplication& product, std::byte* workspace) {
+  TRIREME_ASSERT(product.rows > 0 && product.columns > 0 && product.terms > 0, "an empty product");
   TRIREME_ASSERT(product.bias == nullptr || !product.accumulate, "a product has one start");
   const bool alone = product.rows * product.columns * product.terms <= kSmallProduct;
   const TileCut cut =
