@@ -65,7 +65,7 @@ std::vector<Line> lines(const Options& options) {
   }
   std::erase_if(all, [&](const Line& line) {
     return !std::all_of(options.names.begin(), options.names.end(), [&](std::string_view name) {
-      return (' ' + line.name + ' ').find(name) != std::string::npos;
+      return format(" {} ", line.name).find(format(" {} ", name)) != std::string::npos;
     });
   });
   return all;

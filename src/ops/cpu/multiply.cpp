@@ -129,15 +129,17 @@ HWY_INLINE void multiply_panels(const Multiplication& product, Range rows, Range
   }
 }
 
-// One tile of the output. `packed_columns` and `packed_rows` are room for one block of terms of all
-// columns and of a group of rows.
-void multiply_tile(const Multiplication& product, Range rows, Range columns, float* packed_columns,
-                   float* packed_rows) {
+// One tile of the output. `packed_columns` is room for one block of terms of all columns; where
+// rows are packed, a group of them follows.
+void multiply_tile(const Multiplication& product, Range rows, Range columns,
+                   float* packed_columns) {
   const Factor& left = product.left;
   for (int64_t term = 0; term < product.terms; term += kProductTerms) {
     const Range terms = {term, std::min(kProductTerms, product.terms - term)};
     pack<kColumns>(product.right, columns.first, columns.count, terms.first, terms.count,
                    packed_columns);
+    float* packed_rows =
+        packed_columns + (columns.count + kColumns - 1) / kColumns * kColumns * terms.count;
     for (int64_t row = 0; row < rows.count; row += kProductGroup) {
       const Range group = {rows.first + row, std::min(kProductGroup, rows.count - row)};
       if (left.by_term) {
@@ -168,8 +170,8 @@ constexpr int64_t kSmallProduct = 1 << 18;
 }  // namespace
 
 int64_t workspace_bytes(const Multiplication& product, int threads) {
-  return threads * program::product_workspace_bytes(product.columns, product.terms,
-                                                    product.left.by_term ? product.rows : 0);
+  return threads *
+         program::product_workspace_bytes(product.columns, product.terms, product.left.by_term);
 }
 
 void multiply(ThreadPool& pool, const Multiplication& product, std::byte* workspace) {
@@ -180,15 +182,13 @@ void multiply(ThreadPool& pool, const Multiplication& product, std::byte* worksp
       cut_tiles(product.rows, product.columns, product.left.by_term, alone ? 1 : pool.threads());
   const int64_t across = (product.columns + cut.columns - 1) / cut.columns;
   const int64_t thread_bytes = workspace_bytes(product, 1);
-  const int64_t column_bytes = program::product_workspace_bytes(product.columns, product.terms, 0);
   const auto tile = [&](int64_t index, int thread) {
     const int64_t row = index / across * cut.rows;
     const int64_t column = index % across * cut.columns;
     std::byte* room = workspace + thread * thread_bytes;
     HWY_DYNAMIC_DISPATCH(multiply_tile)
     (product, {row, std::min(cut.rows, product.rows - row)},
-     {column, std::min(cut.columns, product.columns - column)}, reinterpret_cast<float*>(room),
-     reinterpret_cast<float*>(room + column_bytes));
+     {column, std::min(cut.columns, product.columns - column)}, reinterpret_cast<float*>(room));
   };
   const int64_t tiles = across * ((product.rows + cut.rows - 1) / cut.rows);
   if (alone) {

@@ -241,7 +241,7 @@ TEST(TileCut, KeepsTheThreadsBusyOnTheProductsOfAGpt) {
           const TileCut cut = cut_tiles(rows, columns, packed, threads);
           ASSERT_GT(cut.rows, 0);
           ASSERT_GT(cut.columns, 0);
-          ASSERT_LE(cut.columns, program::kProductColumns);
+          ASSERT_LE(cut.columns, program::product_columns(packed));
           ASSERT_EQ(cut.columns % kProductPanel, 0);
           const int64_t tiles =
               ((rows + cut.rows - 1) / cut.rows) * ((columns + cut.columns - 1) / cut.columns);

@@ -32,7 +32,7 @@ TileCut cut_tiles(int64_t rows, int64_t columns, bool rows_are_packed, int threa
   double best_cost = 0;
   for (int64_t down = 1; down <= kMostParts; ++down) {
     const int64_t tall = part_of(rows, down, program::kProductGroup);
-    for (int64_t wide = program::kProductPanel; wide <= program::kProductColumns;
+    for (int64_t wide = program::kProductPanel; wide <= program::product_columns(rows_are_packed);
          wide += program::kProductPanel) {
       const int64_t tiles = pieces(rows, tall) * pieces(columns, wide);
       const auto rounds = static_cast<double>(pieces(tiles, threads));

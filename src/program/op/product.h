@@ -16,18 +16,23 @@ inline constexpr int64_t kProductTerms = 384;
 /// Columns of the right factor: packed memory is a multiple of these, whatever the vectors of the
 /// machine.
 inline constexpr int64_t kProductPanel = 48;
-/// Columns that a thread packs at a time, at most, and rows of the left factor, where it packs
-/// them.
-inline constexpr int64_t kProductColumns = 16 * kProductPanel;
+/// Columns that a thread packs at a time, at most: many where it has to pack the rows, too, once
+/// for each such strip of columns.
+[[nodiscard]] constexpr int64_t product_columns(bool rows_are_packed) {
+  return (rows_are_packed ? 16 : 4) * kProductPanel;
+}
+/// Rows of the left factor that a thread packs at a time, or reads in place while they are in its
+/// cache.
 inline constexpr int64_t kProductGroup = 96;
 
-/// Of each thread: one block of terms of the columns it packs, out of so many, and of the rows; no
-/// rows where a product reads them in place.
+/// Of each thread: one block of terms of the columns it packs, out of so many, and of a group of
+/// rows where they are packed.
 [[nodiscard]] constexpr int64_t product_workspace_bytes(int64_t columns, int64_t terms,
-                                                        int64_t rows) {
+                                                        bool rows_are_packed) {
   const int64_t panels = (columns + kProductPanel - 1) / kProductPanel * kProductPanel;
-  const int64_t lines = std::min(kProductColumns, panels) + (rows > 0 ? kProductGroup : 0);
-  return 4 * lines * std::min(kProductTerms, terms);
+  return 4 * std::min(kProductTerms, terms) *
+         (std::min(product_columns(rows_are_packed), panels) +
+          (rows_are_packed ? kProductGroup : 0));
 }
 
 namespace detail {
@@ -57,7 +62,7 @@ struct Product {
     return {.flops = flops, .nominal_flops = flops, .bytes = bytes_once(operands())};
   }
   [[nodiscard]] int64_t workspace_bytes(const BackendProfile& profile) const {
-    return profile.threads * product_workspace_bytes(out, in, 0);
+    return profile.threads * product_workspace_bytes(out, in, false);
   }
 };
 
@@ -80,7 +85,7 @@ struct ProductInputGradient {
     return {.flops = flops, .nominal_flops = flops, .bytes = bytes_once(operands())};
   }
   [[nodiscard]] int64_t workspace_bytes(const BackendProfile& profile) const {
-    return profile.threads * product_workspace_bytes(in, out, 0);
+    return profile.threads * product_workspace_bytes(in, out, false);
   }
 };
 
@@ -103,7 +108,7 @@ struct ProductWeightGradient {
     return {.flops = flops, .nominal_flops = flops, .bytes = bytes_once(operands())};
   }
   [[nodiscard]] int64_t workspace_bytes(const BackendProfile& profile) const {
-    return profile.threads * product_workspace_bytes(in, rows, out);
+    return profile.threads * product_workspace_bytes(in, rows, true);
   }
 };
 
