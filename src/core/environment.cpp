@@ -29,6 +29,11 @@ std::span<const EnvironmentVariable> environment_variables() {
                           .meaning = "the C++ compiler, when a folder in build/ is configured for "
                                      "the first time",
                           .otherwise = "c++"},
+      EnvironmentVariable{.name = "TRIREME_PYTORCH",
+                          .reader = "./dev bench",
+                          .meaning = "a python that can import torch: PyTorch's training step is "
+                                     "then measured beside ours",
+                          .otherwise = "python3, where it can"},
       EnvironmentVariable{.name = "RAYON_NUM_THREADS",
                           .reader = "tools/tokenizer_peers.py",
                           .meaning = "threads of Hugging Face's tokenizers in a comparison; the "

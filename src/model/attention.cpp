@@ -75,6 +75,7 @@ Block attention_block(const Sizes& z) {
   const int dcontext = block.local("dcontext", {z.s, z.b, local});
   const int dqkv = block.local("dqkv", {z.s, z.b, 3 * local});
   const int du = block.local("du", z.hidden_shape());
+  const int u_again = block.local("u'", z.hidden_shape());
   block.input_gradient(
       DropoutBackward{.length = z.s, .sequences = z.b, .hidden = z.h, .dropout = dropout},
       {dy, samples, seed, d_o});
@@ -88,8 +89,10 @@ Block attention_block(const Sizes& z) {
   block.input_gradient(ProductInputGradient{.rows = n, .in = z.h, .out = 3 * local},
                        {dqkv, w_qkv.value, du});
   f_backward_start(block, z, du, n * z.h);
+  block.weight_gradient(LayerNormOutput{.rows = n, .columns = z.h},
+                        {x, gamma.value, beta.value, mean, rstd, u_again});
   block.weight_gradient(ProductWeightGradient{.rows = n, .in = z.h, .out = 3 * local},
-                        {dqkv, u, w_qkv.gradient});
+                        {dqkv, u_again, w_qkv.gradient});
   block.weight_gradient(BiasGradient{.rows = n, .columns = 3 * local}, {dqkv, b_qkv.gradient});
   f_backward_wait(block, z, du, n * z.h);
   block.input_gradient(LayerNormBackward{.rows = n, .columns = z.h},

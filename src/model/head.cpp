@@ -64,11 +64,14 @@ Block head_block(const Sizes& z) {
   // backward
   const int dx = block.flow("dx", z.hidden_shape());
   const int du = block.local("du", z.hidden_shape());
+  const int u_again = block.local("u'", z.hidden_shape());
   block.input_gradient(ProductInputGradient{.rows = n, .in = z.h, .out = v},
                        {logits, words.value, du});
   f_backward_start(block, z, du, n * z.h);
+  block.weight_gradient(LayerNormOutput{.rows = n, .columns = z.h},
+                        {x, gamma.value, beta.value, mean, rstd, u_again});
   block.weight_gradient(ProductWeightGradient{.rows = n, .in = z.h, .out = v},
-                        {logits, u, words.gradient});
+                        {logits, u_again, words.gradient});
   f_backward_wait(block, z, du, n * z.h);
   block.input_gradient(LayerNormBackward{.rows = n, .columns = z.h, .residual = false},
                        {du, x, gamma.value, mean, rstd, kNoValue, dx});

@@ -44,18 +44,22 @@ Block mlp_block(const Sizes& z) {
   const int d_o = block.local("do", z.hidden_shape());
   const int dg = block.local("dg", {z.s, z.b, f});  // becomes da in place
   const int du = block.local("du", z.hidden_shape());
+  const int u_again = block.local("u'", z.hidden_shape());
   block.input_gradient(
       DropoutBackward{.length = z.s, .sequences = z.b, .hidden = z.h, .dropout = dropout},
       {dy, samples, seed, d_o});
   block.weight_gradient(BiasGradient{.rows = n, .columns = z.h}, {d_o, b2.gradient});
   block.input_gradient(ProductInputGradient{.rows = n, .in = f, .out = z.h}, {d_o, w2.value, dg});
-  block.weight_gradient(ProductWeightGradient{.rows = n, .in = f, .out = z.h},
-                        {d_o, g, w2.gradient});
   block.input_gradient(BiasGeluBackward{.rows = n, .columns = f}, {dg, a, b1.value, dg});
+  block.weight_gradient(BiasGelu{.rows = n, .columns = f}, {a, b1.value, a});  // g, not saved
+  block.weight_gradient(ProductWeightGradient{.rows = n, .in = f, .out = z.h},
+                        {d_o, a, w2.gradient});
   block.input_gradient(ProductInputGradient{.rows = n, .in = z.h, .out = f}, {dg, w1.value, du});
   f_backward_start(block, z, du, n * z.h);
+  block.weight_gradient(LayerNormOutput{.rows = n, .columns = z.h},
+                        {x, gamma.value, beta.value, mean, rstd, u_again});
   block.weight_gradient(ProductWeightGradient{.rows = n, .in = z.h, .out = f},
-                        {dg, u, w1.gradient});
+                        {dg, u_again, w1.gradient});
   block.weight_gradient(BiasGradient{.rows = n, .columns = f}, {dg, b1.gradient});
   f_backward_wait(block, z, du, n * z.h);
   block.input_gradient(LayerNormBackward{.rows = n, .columns = z.h},

@@ -21,11 +21,11 @@ namespace trireme::program {
 /// model/ emits it.
 using OpSpec =
     std::variant<EmbeddingLookup, EmbeddingGradient, PositionDropout, PositionGradient, LayerNorm,
-                 LayerNormBackward, LayerNormGradient, Product, ProductInputGradient,
-                 ProductWeightGradient, BiasGradient, BiasGelu, BiasGeluBackward, BiasDropoutAdd,
-                 DropoutBackward, AddInto, Attention, AttentionBackward, AttentionDecode,
-                 LogitMaximum, LogitSum, CrossEntropy, LossTotal, SquareSums, ClipFactor, AdamW,
-                 AllReduceStart, AllReduceWait>;
+                 LayerNormOutput, LayerNormBackward, LayerNormGradient, Product,
+                 ProductInputGradient, ProductWeightGradient, BiasGradient, BiasGelu,
+                 BiasGeluBackward, BiasDropoutAdd, DropoutBackward, AddInto, Attention,
+                 AttentionBackward, AttentionDecode, LogitMaximum, LogitSum, CrossEntropy,
+                 LossTotal, SquareSums, ClipFactor, AdamW, AllReduceStart, AllReduceWait>;
 
 inline constexpr size_t kOpKinds = std::variant_size_v<OpSpec>;
 

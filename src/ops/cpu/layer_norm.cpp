@@ -14,6 +14,17 @@ HWY_BEFORE_NAMESPACE();
 namespace trireme::ops::cpu {
 namespace HWY_NAMESPACE {
 
+// y = (x - mean) rstd gamma + beta of one row.
+HWY_INLINE void normalise_row(int64_t n, const float* x, float mean, float rstd, const float* gamma,
+                              const float* beta, float* y) {
+  const FloatVector mean_v = hn::Set(kFloats, mean);
+  const FloatVector rstd_v = hn::Set(kFloats, rstd);
+  over_row(n, [&](auto lanes, int64_t i) HWY_ATTR {
+    const FloatVector normal = hn::Mul(hn::Sub(lanes.load(x + i), mean_v), rstd_v);
+    lanes.store(hn::MulAdd(normal, lanes.load(gamma + i), lanes.load(beta + i)), y + i);
+  });
+}
+
 void layer_norm_rows(const program::LayerNorm& op, const Arguments& arguments, int64_t first,
                      int64_t last) {
   const int64_t n = op.columns;
@@ -33,13 +44,21 @@ void layer_norm_rows(const program::LayerNorm& op, const Arguments& arguments, i
                                    }) /
                            static_cast<float>(n);
     const float rstd = 1.0F / std::sqrt(variance + static_cast<float>(op.epsilon));
-    const FloatVector rstd_v = hn::Set(kFloats, rstd);
-    over_row(n, [&](auto lanes, int64_t i) HWY_ATTR {
-      const FloatVector normal = hn::Mul(hn::Sub(lanes.load(x + i), mean_v), rstd_v);
-      lanes.store(hn::MulAdd(normal, lanes.load(gamma + i), lanes.load(beta + i)), y + i);
-    });
+    normalise_row(n, x, mean, rstd, gamma, beta, y);
     arguments.pointer<float>(op.kMean)[row] = mean;
     arguments.pointer<float>(op.kRstd)[row] = rstd;
+  }
+}
+
+void layer_norm_output_rows(const program::LayerNormOutput& op, const Arguments& arguments,
+                            int64_t first, int64_t last) {
+  for (int64_t row = first; row < last; ++row) {
+    normalise_row(op.columns, arguments.pointer<const float>(op.kX) + row * op.columns,
+                  arguments.pointer<const float>(op.kMean)[row],
+                  arguments.pointer<const float>(op.kRstd)[row],
+                  arguments.pointer<const float>(op.kGamma),
+                  arguments.pointer<const float>(op.kBeta),
+                  arguments.pointer<float>(op.kY) + row * op.columns);
   }
 }
 
@@ -122,6 +141,7 @@ namespace trireme::ops::cpu {
 namespace {
 
 HWY_EXPORT(layer_norm_rows);
+HWY_EXPORT(layer_norm_output_rows);
 HWY_EXPORT(layer_norm_backward_rows);
 HWY_EXPORT(layer_norm_partial_sums);
 HWY_EXPORT(layer_norm_join);
@@ -129,6 +149,13 @@ HWY_EXPORT(layer_norm_join);
 void layer_norm(device::Stream& stream, const program::LayerNorm& op, const Arguments& arguments) {
   over_blocks(stream, op.rows, rows_per_block(op.columns), [&](int64_t first, int64_t last) {
     HWY_DYNAMIC_DISPATCH(layer_norm_rows)(op, arguments, first, last);
+  });
+}
+
+void layer_norm_output(device::Stream& stream, const program::LayerNormOutput& op,
+                       const Arguments& arguments) {
+  over_blocks(stream, op.rows, rows_per_block(op.columns), [&](int64_t first, int64_t last) {
+    HWY_DYNAMIC_DISPATCH(layer_norm_output_rows)(op, arguments, first, last);
   });
 }
 
@@ -154,6 +181,7 @@ void layer_norm_gradient(device::Stream& stream, const program::LayerNormGradien
 
 void add_layer_norm(KernelTable& table) {
   entry<program::LayerNorm, layer_norm>(table);
+  entry<program::LayerNormOutput, layer_norm_output>(table);
   entry<program::LayerNormBackward, layer_norm_backward>(table);
   entry<program::LayerNormGradient, layer_norm_gradient>(table);
 }

@@ -31,6 +31,23 @@ void layer_norm(device::Stream&, const program::LayerNorm& op, const Arguments& 
   }
 }
 
+template <std::floating_point T>
+void layer_norm_output(device::Stream&, const program::LayerNormOutput& op,
+                       const Arguments& arguments) {
+  const T* x = arguments.pointer<const T>(op.kX);
+  const T* gamma = arguments.pointer<const T>(op.kGamma);
+  const T* beta = arguments.pointer<const T>(op.kBeta);
+  const T* means = arguments.pointer<const T>(op.kMean);
+  const T* rstds = arguments.pointer<const T>(op.kRstd);
+  T* y = arguments.pointer<T>(op.kY);
+  for (int64_t row = 0; row < op.rows; ++row) {
+    for (int64_t c = 0; c < op.columns; ++c) {
+      const int64_t i = row * op.columns + c;
+      y[i] = static_cast<T>((double{x[i]} - means[row]) * rstds[row] * gamma[c] + beta[c]);
+    }
+  }
+}
+
 // With g = dy gamma and xhat = (x - mean) rstd:
 //   dx = rstd (g - average(g) - xhat average(g xhat))
 template <std::floating_point T>
@@ -92,6 +109,7 @@ void layer_norm_gradient(device::Stream&, const program::LayerNormGradient& op,
 template <std::floating_point T>
 void add_layer_norm(KernelTable& table) {
   entry<program::LayerNorm, layer_norm<T>>(table);
+  entry<program::LayerNormOutput, layer_norm_output<T>>(table);
   entry<program::LayerNormBackward, layer_norm_backward<T>>(table);
   entry<program::LayerNormGradient, layer_norm_gradient<T>>(table);
 }

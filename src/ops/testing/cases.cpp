@@ -41,6 +41,7 @@ class Cases {
   void layer_norm(int64_t rows, int64_t columns) {
     const std::string sizes = format("{} x {}", rows, columns);
     add(program::LayerNorm{.rows = rows, .columns = columns}, sizes);
+    add(program::LayerNormOutput{.rows = rows, .columns = columns}, sizes);
     const program::LayerNormBackward backward{.rows = rows, .columns = columns};
     add(backward, sizes);
     add(backward, sizes + " in place",
@@ -65,7 +66,9 @@ class Cases {
 
   void gelu(int64_t rows, int64_t columns) {
     const std::string sizes = format("{} x {}", rows, columns);
-    add(program::BiasGelu{.rows = rows, .columns = columns}, sizes);
+    const program::BiasGelu forward{.rows = rows, .columns = columns};
+    add(forward, sizes);
+    add(forward, sizes + " in place", {.in_place = Case::InPlace{forward.kX, forward.kY}});
     const program::BiasGeluBackward backward{.rows = rows, .columns = columns};
     add(backward, sizes);
     add(backward, sizes + " in place", {.in_place = Case::InPlace{backward.kDy, backward.kDx}});

@@ -46,6 +46,9 @@ Arithmetic of(const program::PositionGradient& op, int) {
 Arithmetic of(const program::LayerNorm& op, int operand) {
   return {.roundings = operand == op.kMean ? 2.0 : 8.0, .terms = count(op.columns)};
 }
+Arithmetic of(const program::LayerNormOutput&, int) {
+  return {.roundings = 5};
+}
 Arithmetic of(const program::LayerNormBackward& op, int) {
   return {.roundings = 12, .terms = count(op.columns)};
 }

@@ -133,6 +133,9 @@ void derive_norm(const Spec& op, HostOperands& operands) {
   addresses[forward.kRstd] = operands.as<float>(Spec::kRstd).data();
   run_reference(forward, addresses, 0);
 }
+void derive(const program::LayerNormOutput& op, const Case&, HostOperands& operands) {
+  derive_norm(op, operands);
+}
 void derive(const program::LayerNormBackward& op, const Case&, HostOperands& operands) {
   derive_norm(op, operands);
 }

@@ -4,7 +4,7 @@
 namespace trireme::program {
 
 /// y = gelu(x + bias), the tanh form of GPT-2: 0.5 z (1 + tanh(0.79788456 (z + 0.044715 z^3))). The
-/// paper's fused kernel.
+/// paper's fused kernel. y may be x's memory.
 ///   x, y [rows, columns]   bias [columns]
 struct BiasGelu {
   static constexpr std::string_view kName = "bias_gelu";

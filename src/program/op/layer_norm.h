@@ -26,6 +26,29 @@ struct LayerNorm {
   [[nodiscard]] int64_t workspace_bytes(const BackendProfile&) const { return 0; }
 };
 
+/// LayerNorm's y again, in the same bits, from its input and the kept mean and rstd: backward needs
+/// it and forward need not save it.
+///   x, y [rows, columns]   gamma, beta [columns]   mean, rstd [rows]
+struct LayerNormOutput {
+  static constexpr std::string_view kName = "layer_norm_output";
+  enum { kX, kGamma, kBeta, kMean, kRstd, kY };
+  int64_t rows = 0;
+  int64_t columns = 0;
+
+  [[nodiscard]] std::vector<Operand> operands() const {
+    return {{"x", Access::read, DType::f32, rows * columns},
+            {"gamma", Access::read, DType::f32, columns},
+            {"beta", Access::read, DType::f32, columns},
+            {"mean", Access::read, DType::f32, rows},
+            {"rstd", Access::read, DType::f32, rows},
+            {"y", Access::write, DType::f32, rows * columns}};
+  }
+  [[nodiscard]] Cost cost() const {
+    return {.flops = 4 * static_cast<double>(rows * columns), .bytes = bytes_once(operands())};
+  }
+  [[nodiscard]] int64_t workspace_bytes(const BackendProfile&) const { return 0; }
+};
+
 /// dx = dresidual + the gradient through the norm: the two ways by which x reaches the loss, added
 /// here.
 ///   dy, x, dresidual, dx [rows, columns]; dx may be dresidual's memory
