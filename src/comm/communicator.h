@@ -12,14 +12,14 @@ struct Request {
   uint64_t number = 0;  ///< counts the communicator's requests from 1; 0: nothing to wait for
 };
 
-/// One group of ranks (the tensor group, say), seen from one of them, over memory of one device. All
-/// ranks of a group start their collectives in the same order.
+/// One group of ranks (the tensor group, say), seen from one of them, over memory of one device.
+/// All ranks of a group start their collectives in the same order.
 ///
-/// Collectives are ordered with the device's streams, not with the host: a start runs behind what is
-/// queued on its stream, and a wait puts what is queued on its stream afterwards behind the result.
-/// Where streams work at once (a CPU) that makes wait() the place where the host blocks, and the
-/// rank's own thread calls progress() between ops, so that what was started moves on. Where they do
-/// not (a GPU), nothing blocks: the communicator has a stream of its own and uses events.
+/// Collectives are ordered with the device's streams, not with the host: a start runs behind what
+/// is queued on its stream, and a wait puts what is queued on its stream afterwards behind the
+/// result. Where streams work at once (a CPU) that makes wait() the place where the host blocks,
+/// and the rank's own thread calls progress() between ops, so that what was started moves on. Where
+/// they do not (a GPU), nothing blocks: the communicator has a stream of its own and uses events.
 ///
 /// Sums follow our own order on every CPU transport (exchange slices, add in group-rank order,
 /// gather), so that transports cannot change bits; volume is that of a ring. Every implementation

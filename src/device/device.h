@@ -16,8 +16,8 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 };
 
-/// A point in a stream that other streams and the host may wait for: where it was last recorded. One
-/// that was never recorded has happened.
+/// A point in a stream that other streams and the host may wait for: where it was last recorded.
+/// One that was never recorded has happened.
 class Event {
  public:
   Event() = default;
