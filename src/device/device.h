@@ -16,7 +16,8 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 };
 
-/// A point in a stream that other streams and the host may wait for.
+/// A point in a stream that other streams and the host may wait for: where it was last recorded.
+/// One that was never recorded has happened.
 class Event {
  public:
   Event() = default;
@@ -61,9 +62,12 @@ class Device {
   [[nodiscard]] virtual std::unique_ptr<Event> make_event() = 0;
 
   virtual void record(Event& event, Stream& stream) = 0;
+  /// What is queued on the stream from here on runs behind the event. The host goes on.
   virtual void wait(Stream& stream, const Event& event) = 0;
-  /// Blocks the host until all work of the stream is done.
+  /// Blocks the host until all work of the stream is done, or all that was queued before the event
+  /// was recorded. A failure of that work is thrown here.
   virtual void synchronize(Stream& stream) = 0;
+  virtual void synchronize(const Event& event) = 0;
 
   /// Host to device and back. The host memory must stay until the stream has passed the copy.
   virtual void copy_in(Stream& stream, void* device_memory, std::span<const std::byte> host) = 0;

@@ -46,19 +46,17 @@ void Executor::run_one(const LoweredOp& op, std::span<void* const> operands, boo
 
 void Executor::run_collective(const LoweredOp& op, std::byte* buffer) {
   if (const auto* start = std::get_if<program::AllReduceStart>(&op.op->spec)) {
-    // The communicator reads what the stream wrote.
-    synchronize();
     const auto free = std::find_if(under_way_.begin(), under_way_.end(),
                                    [](const auto& entry) { return entry.first == nullptr; });
     TRIREME_ASSERT(free != under_way_.end(), "few collectives are under way at once");
-    const std::span floats(reinterpret_cast<float*>(buffer), static_cast<size_t>(start->elements));
-    *free = {buffer, tensor_group_.start_all_reduce(floats, start->reduction)};
+    *free = {buffer, tensor_group_.start_all_reduce(*stream_, reinterpret_cast<float*>(buffer),
+                                                    start->elements, start->reduction)};
     return;
   }
   const auto found = std::find_if(under_way_.begin(), under_way_.end(),
                                   [&](const auto& entry) { return entry.first == buffer; });
   TRIREME_ASSERT(found != under_way_.end(), "a wait follows its start");
-  tensor_group_.wait(found->second);
+  tensor_group_.wait(found->second, *stream_);
   found->first = nullptr;
 }
 

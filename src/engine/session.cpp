@@ -27,7 +27,10 @@ Session::Session(model::RunPlan plan, ops::Backend backend, comm::Communicator& 
       batch_(plan_.batches.empty() ? nullptr : &plan_.largest_batch()),
       backend_(backend),
       memory_(*backend.device, plan_.memory),
-      executor_(backend, memory_, tensor_group) {
+      executor_(backend, memory_, tensor_group),
+      // A microbatch's fields and a step's scalars: the host runs ahead by about as much.
+      staging_(*backend.device,
+               plan_.batch_layout.slot_bytes + plan_.memory[model::ArenaKind::scalars]) {
   for (const model::PlacedProgram& placed : plan_.train)
     train_.push_back(lower(plan_, placed, *backend.kernels));
   for (const model::PlacedProgram& placed : plan_.evaluate)
@@ -89,7 +92,7 @@ void Session::write_field_bytes(program::BatchField field, MicrobatchId microbat
   const model::Address address = {.arena = model::ArenaKind::batch,
                                   .offset = plan_.batch_layout.offset[f],
                                   .stride = plan_.batch_layout.slot_bytes};
-  copy_in(memory_.at(address, slot_of(ChunkId{0}, microbatch)), bytes);
+  staging_.copy_in(executor_.stream(), memory_.at(address, slot_of(ChunkId{0}, microbatch)), bytes);
 }
 
 void Session::run(const schedule::Action& action) {

@@ -6,6 +6,7 @@
 #include "comm/communicator.h"
 #include "engine/executor.h"
 #include "engine/memory.h"
+#include "engine/staging.h"
 #include "model/run_plan.h"
 #include "ops/kernel.h"
 
@@ -33,13 +34,15 @@ class Session {
     return plan_.local[id].slice.extent.elements();
   }
 
-  /// Device values of the step, set before its first action; read after its last.
+  /// Device values of the step, set before its first action; read after its last. Reading waits for
+  /// everything that is queued, writing does not.
   template <class T>
   void set_scalar(program::StepScalar scalar, T value);
   template <class T>
   [[nodiscard]] T scalar(program::StepScalar scalar);
 
-  /// Batch fields of a microbatch, in the layout that the programs declare ([s, b], or [b]).
+  /// Batch fields of a microbatch, in the layout that the programs declare ([s, b], or [b]). The
+  /// values are the caller's again at once.
   template <class T>
   void write_field(program::BatchField field, MicrobatchId microbatch, std::span<const T> values) {
     write_field_bytes(field, microbatch, std::as_bytes(values));
@@ -83,6 +86,7 @@ class Session {
   ops::Backend backend_;
   RankMemory memory_;
   Executor executor_;
+  Staging staging_;
   std::vector<LoweredProgram> train_;
   std::vector<LoweredProgram> evaluate_;
   std::optional<LoweredProgram> decode_;
@@ -93,10 +97,9 @@ template <class T>
 void Session::set_scalar(program::StepScalar scalar, T value) {
   TRIREME_ASSERT(bytes_of(program::dtype_of(scalar)) == sizeof(T),
                  "a step scalar has its own type");
-  copy_in(memory_.base(model::ArenaKind::scalars) + model::scalar_offset(scalar),
-          std::as_bytes(std::span(&value, 1)));
-  // The host's value leaves the stack here.
-  executor_.synchronize();
+  staging_.copy_in(executor_.stream(),
+                   memory_.base(model::ArenaKind::scalars) + model::scalar_offset(scalar),
+                   std::as_bytes(std::span(&value, 1)));
 }
 
 template <class T>

@@ -48,6 +48,10 @@ struct Backend {
 /// The CPU backend's kernels. For CPU streams.
 [[nodiscard]] const KernelTable& cpu_kernels();
 
+/// The CPU backend's kernels behind the lazy streams of a null device: each checks, when it runs,
+/// that its operands and its workspace lie whole in the device's memory. Bit-equal to cpu_kernels().
+[[nodiscard]] const KernelTable& null_kernels();
+
 /// Fills a slot of a table: entry<LayerNorm, cpu::layer_norm>(table).
 template <class Spec, void (*Function)(device::Stream&, const Spec&, const Arguments&)>
 void entry(KernelTable& table) {

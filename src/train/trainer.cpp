@@ -117,7 +117,6 @@ void write_fields(engine::Session& session, MicrobatchId microbatch,
   session.write_field<int32_t>(BatchField::positions, microbatch, fields.positions);
   session.write_field<int32_t>(BatchField::segment_starts, microbatch, fields.segment_starts);
   session.write_field<int64_t>(BatchField::samples, microbatch, fields.sample_positions);
-  session.synchronize();  // the fields are used again for another microbatch
 }
 
 double evaluate_loss(engine::Session& session, std::shared_ptr<const data::Batches> batches,

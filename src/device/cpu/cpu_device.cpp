@@ -64,6 +64,7 @@ std::unique_ptr<Event> CpuDevice::make_event() {
 void CpuDevice::record(Event&, Stream&) {}
 void CpuDevice::wait(Stream&, const Event&) {}
 void CpuDevice::synchronize(Stream&) {}
+void CpuDevice::synchronize(const Event&) {}
 
 void CpuDevice::copy_in(Stream&, void* device_memory, std::span<const std::byte> host) {
   std::memcpy(device_memory, host.data(), host.size());

@@ -28,6 +28,7 @@ class CpuDevice final : public Device {
   void record(Event& event, Stream& stream) override;
   void wait(Stream& stream, const Event& event) override;
   void synchronize(Stream& stream) override;
+  void synchronize(const Event& event) override;
   void copy_in(Stream& stream, void* device_memory, std::span<const std::byte> host) override;
   void copy_out(Stream& stream, std::span<std::byte> host, const void* device_memory) override;
   void fill_zero(Stream& stream, void* device_memory, int64_t bytes) override;
