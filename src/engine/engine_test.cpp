@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "comm/local/solo.h"
 #include "core/error.h"
@@ -90,6 +92,21 @@ struct Rank0 {
     return session.scalar<double>(StepScalar::loss_total) / tokens;
   }
 
+  // A batch of the plan's evaluation; from a sample position, or of the fields that are there.
+  void evaluate(int64_t first_sample = -1) {
+    const auto& plan = session.plan();
+    session.set_scalar(StepScalar::loss_total, 0.0);
+    session.start_evaluation();
+    for (const schedule::Action& action : plan.evaluation->schedule.actions) {
+      if (first_sample >= 0) {
+        write_batch(action.microbatch,
+                    first_sample + action.microbatch.value * plan.batch.sequences);
+      }
+      session.run(action);
+    }
+    if (!plan.batches.empty()) session.start_batch(plan.largest_batch().microbatches);
+  }
+
   std::vector<float> read(TensorId id, TensorState state) {
     std::vector<float> values(static_cast<size_t>(session.slice_elements(id)));
     session.read_tensor(id, state, values);
@@ -143,7 +160,7 @@ TEST(Session, EvaluatesToTheTrainingLossWithoutDropout) {
   Rank0 rank({.shape = shape, .batch = {.sequences = 2, .microbatches = 1}, .evaluate = true});
   rank.write_batch(MicrobatchId{0}, 5);
   rank.session.set_scalar(StepScalar::loss_total, 0.0);
-  rank.session.evaluate();
+  rank.evaluate();
   const double evaluated = rank.session.scalar<double>(StepScalar::loss_total);
   EXPECT_DOUBLE_EQ(evaluated / 16, rank.step(5, 1));
 }
@@ -155,8 +172,11 @@ TEST(Session, DecodesTheLogitsThatTheWholeSequenceHas) {
   Rank0 whole({.shape = shape, .batch = {.sequences = 2}, .train = false, .evaluate = true});
   Rank0 stepwise({.shape = shape, .batch = {.sequences = 2}, .train = false, .decode_capacity = 8});
   whole.write_batch(MicrobatchId{0}, 3);
-  whole.session.set_scalar(StepScalar::loss_total, 0.0);
-  whole.session.evaluate();
+  whole.evaluate();
+  std::vector<float> losses(16);
+  std::vector<float> target(16);
+  whole.session.read_losses(losses);
+  whole.session.read_target(target);
 
   double loss = 0;
   std::vector<float> logits(2 * 37);
@@ -176,11 +196,61 @@ TEST(Session, DecodesTheLogitsThatTheWholeSequenceHas) {
       double sum = 0;
       for (int64_t v = 0; v < 37; ++v)
         sum += std::exp(static_cast<double>(logits[static_cast<size_t>(j * 37 + v)]));
-      loss += std::log(sum) -
-              static_cast<double>(logits[static_cast<size_t>(j * 37 + token(at + 1, j))]);
+      const auto row = std::span(logits).subspan(static_cast<size_t>(j * 37), 37);
+      const float label = row[static_cast<size_t>(token(at + 1, j))];
+      const auto i = static_cast<size_t>(at * 2 + j);
+      loss += std::log(sum) - double{label};
+      EXPECT_NEAR(losses[i], std::log(sum) - double{label}, 1e-5);
+      EXPECT_NEAR(target[i], label - *std::max_element(row.begin(), row.end()), 1e-5);
     }
   }
+  EXPECT_NEAR(std::accumulate(losses.begin(), losses.end(), 0.0), loss, 1e-4);
   EXPECT_NEAR(loss, whole.session.scalar<double>(StepScalar::loss_total), 1e-4);
+}
+
+TEST(Session, SaysOfEachTokenWhetherItsLabelIsTheLikeliest) {
+  // With each word in turn as the label, one of them has nothing above it and the least loss.
+  Rank0 rank({.shape = tiny(), .batch = {.sequences = 2}, .train = false, .evaluate = true});
+  std::vector<int> likeliest(16, 0);
+  std::vector<double> probability(16, 0);
+  std::vector<float> losses(16);
+  std::vector<float> target(16);
+  for (int32_t word = 0; word < 37; ++word) {
+    rank.write_batch(MicrobatchId{0}, 3);
+    rank.session.write_field<int32_t>(BatchField::labels, MicrobatchId{0},
+                                      std::vector<int32_t>(16, word));
+    rank.evaluate();
+    rank.session.read_losses(losses);
+    rank.session.read_target(target);
+    for (size_t i = 0; i < 16; ++i) {
+      EXPECT_LE(target[i], 0);
+      likeliest[i] += target[i] == 0 ? 1 : 0;
+      probability[i] += std::exp(-double{losses[i]});
+    }
+  }
+  for (size_t i = 0; i < 16; ++i) {
+    EXPECT_EQ(likeliest[i], 1);
+    EXPECT_NEAR(probability[i], 1, 1e-6);
+  }
+}
+
+TEST(Session, EvaluatesTheMicrobatchesOfABatchOneByOne) {
+  const model::RunRequest request = {
+      .shape = tiny(), .batch = {.sequences = 2, .microbatches = 3}, .evaluate = true};
+  Rank0 rank(request);
+  EXPECT_EQ(rank.session.plan().evaluation->schedule, schedule::forward_only(3));
+  rank.evaluate(10);
+  const double together = rank.session.scalar<double>(StepScalar::loss_total);
+  double apart = 0;
+  for (const int64_t sample : {10, 12, 14}) {
+    Rank0 one({.shape = tiny(), .batch = {.sequences = 2}, .train = false, .evaluate = true});
+    one.evaluate(sample);
+    apart += one.session.scalar<double>(StepScalar::loss_total);
+  }
+  EXPECT_DOUBLE_EQ(together, apart);
+  // Training goes on behind it as if it had not been.
+  Rank0 other(request);
+  EXPECT_EQ(rank.step(20, 1), other.step(20, 1));
 }
 
 TEST(Session, RefusesAPlanLargerThanTheMemoryWithTheTable) {

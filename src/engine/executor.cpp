@@ -11,14 +11,16 @@ Executor::Executor(ops::Backend backend, const RankMemory& memory, comm::Communi
       tensor_group_(tensor_group),
       stream_(backend.device->make_stream()) {}
 
-void Executor::run(const std::vector<LoweredOp>& ops, int slot, bool accumulate, Part part) {
+void Executor::run(const std::vector<LoweredOp>& ops, Slots slots, bool accumulate, Part part) {
   Operands addresses = {};
   for (const LoweredOp& op : ops) {
     if (part == Part::input_gradient && op.op->half != program::Half::input_gradient) continue;
     if (part == Part::weight_gradient && op.op->half != program::Half::weight_gradient) continue;
     TRIREME_ASSERT(op.operands.size() <= kMostOperands, "an op kind has at most twelve operands");
-    for (size_t i = 0; i < op.operands.size(); ++i)
-      addresses[i] = op.present[i] ? memory_.at(op.operands[i], slot) : nullptr;
+    for (size_t i = 0; i < op.operands.size(); ++i) {
+      const model::Address& operand = op.operands[i];
+      addresses[i] = op.present[i] ? memory_.at(operand, slots.in(operand.arena)) : nullptr;
+    }
     const auto operands = std::span(addresses).first(op.operands.size());
     if (observers_.empty()) {
       run_one(op, operands, accumulate);

@@ -11,14 +11,24 @@ namespace trireme::engine {
 /// Which of an action's ops run: all in order, or one half of a backward.
 enum class Part { all, input_gradient, weight_gradient };
 
+/// Slots of a microbatch, in those arenas that have several.
+struct Slots {
+  int activations = 0;  ///< the chunk's
+  int batch = 0;        ///< the rank's: batch fields are shared by its chunks
+
+  [[nodiscard]] int in(model::ArenaKind arena) const {
+    return arena == model::ArenaKind::batch ? batch : activations;
+  }
+};
+
 /// Runs lowered ops on a stream: kernels on the device, collectives on the communicator of their
 /// axis. Allocates nothing.
 class Executor {
  public:
   Executor(ops::Backend backend, const RankMemory& memory, comm::Communicator& tensor_group);
 
-  /// slot: of the chunk's activations and batch fields. accumulate: what gradient operands do.
-  void run(const std::vector<LoweredOp>& ops, int slot, bool accumulate, Part part = Part::all);
+  /// slots: of the microbatch. accumulate: what gradient operands do.
+  void run(const std::vector<LoweredOp>& ops, Slots slots, bool accumulate, Part part = Part::all);
   void synchronize() { backend_.device->synchronize(*stream_); }
 
   [[nodiscard]] device::Stream& stream() { return *stream_; }

@@ -24,7 +24,6 @@ void for_each_run(const parallel::Slice& slice, Copy copy) {
 
 Session::Session(model::RunPlan plan, ops::Backend backend, comm::Communicator& tensor_group)
     : plan_(std::move(plan)),
-      batch_(plan_.batches.empty() ? nullptr : &plan_.largest_batch()),
       backend_(backend),
       memory_(*backend.device, plan_.memory),
       executor_(backend, memory_, tensor_group),
@@ -37,6 +36,11 @@ Session::Session(model::RunPlan plan, ops::Backend backend, comm::Communicator& 
     evaluate_.push_back(lower(plan_, placed, *backend.kernels));
   if (plan_.decode) decode_ = lower(plan_, *plan_.decode, *backend.kernels);
   if (plan_.step) step_ = lower(plan_, *plan_.step, *backend.kernels);
+  if (!plan_.batches.empty()) {
+    start_batch(plan_.largest_batch().microbatches);
+  } else if (plan_.evaluation) {
+    start_evaluation();
+  }
 }
 
 std::byte* Session::tensor_memory(TensorId id, TensorState state) const {
@@ -77,10 +81,9 @@ void Session::read_tensor(TensorId id, TensorState state, std::span<float> value
   });
 }
 
-int Session::slot_of(ChunkId chunk, MicrobatchId microbatch) const {
+int Session::batch_slot_of(MicrobatchId microbatch) const {
   if (batch_ == nullptr) return 0;
-  return batch_->assignment
-      .slot[static_cast<size_t>(chunk.value)][static_cast<size_t>(microbatch.value)];
+  return batch_->assignment.batch_slot[static_cast<size_t>(microbatch.value)];
 }
 
 void Session::write_field_bytes(program::BatchField field, MicrobatchId microbatch,
@@ -92,7 +95,7 @@ void Session::write_field_bytes(program::BatchField field, MicrobatchId microbat
   const model::Address address = {.arena = model::ArenaKind::batch,
                                   .offset = plan_.batch_layout.offset[f],
                                   .stride = plan_.batch_layout.slot_bytes};
-  staging_.copy_in(executor_.stream(), memory_.at(address, slot_of(ChunkId{0}, microbatch)), bytes);
+  staging_.copy_in(executor_.stream(), memory_.at(address, batch_slot_of(microbatch)), bytes);
 }
 
 void Session::run(const schedule::Action& action) {
@@ -104,46 +107,52 @@ void Session::run(const schedule::Action& action) {
 void Session::run_ops(const schedule::Action& action) {
   using schedule::ActionKind;
   if (action.kind == ActionKind::step) {
-    executor_.run(step_->forward, 0, false);
+    executor_.run(step_->forward, {}, false);
     return;
   }
-  const LoweredProgram& program = train_[static_cast<size_t>(action.chunk.value)];
-  const int slot = slot_of(action.chunk, action.microbatch);
+  const auto chunk = static_cast<size_t>(action.chunk.value);
+  const LoweredProgram& program = (*programs_)[chunk];
+  const auto microbatch = static_cast<size_t>(action.microbatch.value);
+  const Slots slots = {.activations = batch_->assignment.slot[chunk][microbatch],
+                       .batch = batch_->assignment.batch_slot[microbatch]};
   // Roles: the first microbatch's gradients overwrite, the others add, in ascending order.
   const bool accumulate = action.microbatch.value > 0;
   switch (action.kind) {
     case ActionKind::forward:
-      executor_.run(program.forward, slot, false);
+      executor_.run(program.forward, slots, false);
       break;
     case ActionKind::backward:
-      executor_.run(program.backward, slot, accumulate);
+      executor_.run(program.backward, slots, accumulate);
       break;
     case ActionKind::input_gradient:
-      executor_.run(program.backward, slot, accumulate, Part::input_gradient);
+      executor_.run(program.backward, slots, accumulate, Part::input_gradient);
       break;
     case ActionKind::weight_gradient:
-      executor_.run(program.backward, slot, accumulate, Part::weight_gradient);
+      executor_.run(program.backward, slots, accumulate, Part::weight_gradient);
       break;
     case ActionKind::step:
       break;
   }
 }
 
-void Session::evaluate() {
-  for (const LoweredProgram& program : evaluate_) executor_.run(program.forward, 0, false);
+void Session::read_result(int program::Program::*flow, std::span<float> values) {
+  const model::PlacedProgram& placed = plan_.evaluate.back();
+  const int f = placed.program.*flow;
+  TRIREME_ASSERT(f != program::kNoValue, "the rank with the head has results");
+  TRIREME_ASSERT(placed.program.flows[static_cast<size_t>(f)].bytes() ==
+                     static_cast<int64_t>(values.size_bytes()),
+                 "a result for each token");
+  copy_out(std::as_writable_bytes(values), memory_.at(model::address_of_flow(placed, f)));
 }
 
 void Session::decode(std::span<float> logits) {
-  executor_.run(decode_->forward, 0, false);
+  executor_.run(decode_->forward, {}, false);
   const program::Program& program = plan_.decode->program;
   const int64_t stored = program.flows[static_cast<size_t>(program.output)].shape[2];
   const int64_t counted = plan_.shape.vocabulary;
   TRIREME_ASSERT(static_cast<int64_t>(logits.size()) == plan_.batch.sequences * counted,
                  "a logit for each word");
-  const program::Placement& placement =
-      plan_.decode->slots.flows[static_cast<size_t>(program.output)];
-  const std::byte* memory =
-      memory_.at({.arena = model::ArenaKind::temporaries, .offset = placement.offset});
+  const std::byte* memory = memory_.at(model::address_of_flow(*plan_.decode, program.output));
   for (int64_t b = 0; b < plan_.batch.sequences; ++b) {
     copy_out(std::as_writable_bytes(
                  logits.subspan(static_cast<size_t>(b * counted), static_cast<size_t>(counted))),

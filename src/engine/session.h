@@ -48,13 +48,18 @@ class Session {
     write_field_bytes(field, microbatch, std::as_bytes(values));
   }
 
-  /// Begins a global batch of m microbatches, one of the plan's; its actions follow. Until it is
-  /// called the largest is under way.
-  void start_batch(int microbatches) { batch_ = &plan_.batch_plan(microbatches); }
-  /// One action of the batch's schedule.
+  /// Begins a global batch of m microbatches, one of the plan's; its actions follow. Until a batch
+  /// is begun the largest is under way, or the evaluation's where nothing is trained.
+  void start_batch(int microbatches) { start(plan_.batch_plan(microbatches), train_); }
+  /// Begins a batch of the plan's evaluation, between training batches; its actions follow.
+  void start_evaluation() { start(*plan_.evaluation, evaluate_); }
+  /// One action of the schedule of the batch under way. A forward adds to the loss total.
   void run(const schedule::Action& action);
-  /// Forward of the evaluation program on the fields of microbatch 0; adds to the loss total.
-  void evaluate();
+  /// What the evaluation's forward that ran last says of each token [s, b], where this rank has the
+  /// head. losses: nats. target: the label's logit less the largest logit, exactly 0 where no word
+  /// is likelier than the label. Of tokens without a loss, too.
+  void read_losses(std::span<float> losses) { read_result(&program::Program::losses, losses); }
+  void read_target(std::span<float> target) { read_result(&program::Program::target, target); }
   /// One token per sequence: fields of microbatch 0 in, logits [b, V] out (padding left out).
   void decode(std::span<float> logits);
   void synchronize() { executor_.synchronize(); }
@@ -68,10 +73,15 @@ class Session {
   }
 
  private:
+  void start(const model::BatchPlan& batch, const std::vector<LoweredProgram>& programs) {
+    batch_ = &batch;
+    programs_ = &programs;
+  }
   void run_ops(const schedule::Action& action);
+  void read_result(int program::Program::*flow, std::span<float> values);
   void write_field_bytes(program::BatchField field, MicrobatchId microbatch,
                          std::span<const std::byte> bytes);
-  [[nodiscard]] int slot_of(ChunkId chunk, MicrobatchId microbatch) const;
+  [[nodiscard]] int batch_slot_of(MicrobatchId microbatch) const;
   [[nodiscard]] std::byte* tensor_memory(TensorId id, TensorState state) const;
   void copy_in(std::byte* to, std::span<const std::byte> from) {
     backend_.device->copy_in(executor_.stream(), to, from);
@@ -82,7 +92,9 @@ class Session {
   }
 
   model::RunPlan plan_;
-  const model::BatchPlan* batch_ = nullptr;  // under way; null where nothing is trained
+  // Under way; null where there is only a decoding program.
+  const model::BatchPlan* batch_ = nullptr;
+  const std::vector<LoweredProgram>* programs_ = nullptr;  // of the batch, [chunk]
   ops::Backend backend_;
   RankMemory memory_;
   Executor executor_;

@@ -18,7 +18,8 @@ namespace trireme::model {
 [[nodiscard]] program::Block mlp_block(const Sizes& z);
 
 /// Final norm, logits over the vocabulary, loss and the gradient of the logits. No y, no dy; when
-/// decoding y is the logits [b, V/t]. No prefix.
+/// decoding y is the logits [b, V/t]; when evaluating losses and target [s, b] leave as flows,
+/// equal on all tensor ranks. No prefix.
 [[nodiscard]] program::Block head_block(const Sizes& z);
 
 }  // namespace trireme::model

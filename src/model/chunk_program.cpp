@@ -56,6 +56,8 @@ class Chain {
           if (value.name == "dx") binding = dx_;
           if (value.name == "y") binding = y = add_flow(format("x{}", ++count_), value.shape);
           if (value.name == "dy") binding = dy = add_flow(format("dx{}", count_), value.shape);
+          if (value.name == "losses") binding = program_.losses = add_flow("losses", value.shape);
+          if (value.name == "target") binding = program_.target = add_flow("target", value.shape);
           break;
         default:
           break;

@@ -44,8 +44,12 @@ Block head_block(const Sizes& z) {
   const int logits = block.local("logits", {z.s, z.b, v});  // becomes dlogits in place
   const int maximum = block.local("maximum", {n});
   const int sum = block.local("sum", {n});
-  const int target = block.local("target", {n});
-  const int losses = block.local("losses", {n});
+  // An evaluation says something of each token, training of the batch.
+  const auto of_each_token = [&](const char* name) {
+    return z.trains() ? block.local(name, {n}) : block.flow(name, {z.s, z.b});
+  };
+  const int target = of_each_token("target");
+  const int losses = of_each_token("losses");
   const int labels = block.field(BatchField::labels, {z.s, z.b});
   const int loss_mask = block.field(BatchField::loss_mask, {z.s, z.b});
   const int gradient_scale = block.scalar(StepScalar::gradient_scale);

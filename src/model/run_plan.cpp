@@ -79,9 +79,12 @@ void lay_out_memory(RunPlan& plan) {
       in_flight = std::max(in_flight, batch.assignment.in_flight[chunk]);
     plan.train[chunk].activation_base = memory[ArenaKind::activations];
     memory[ArenaKind::activations] += plan.train[chunk].slots.saved_bytes * in_flight;
-    // Batch fields are shared by the rank's chunks: as many slots as the longest-lived chunk has.
     memory.in_flight = std::max(memory.in_flight, in_flight);
   }
+  int batch_slots = 1;
+  for (const BatchPlan& batch : plan.batches)
+    batch_slots = std::max(batch_slots, batch.assignment.batch_slots);
+  if (plan.evaluation) batch_slots = std::max(batch_slots, plan.evaluation->assignment.batch_slots);
   // Evaluation happens between steps, when no microbatch is in flight: its temporaries lie where
   // the activations were.
   if (!plan.train.empty()) {
@@ -94,7 +97,7 @@ void lay_out_memory(RunPlan& plan) {
                                             program::workspace_bytes(placed.program, plan.profile));
     memory[ArenaKind::cache] += placed.slots.persistent_bytes;
   });
-  memory[ArenaKind::batch] = plan.batch_layout.slot_bytes * memory.in_flight;
+  memory[ArenaKind::batch] = plan.batch_layout.slot_bytes * batch_slots;
   memory[ArenaKind::scalars] = 64 * program::kStepScalars;
 }
 
@@ -166,14 +169,12 @@ double RunPlan::nominal_step_flops(int microbatches) const {
 
 namespace {
 
-BatchPlan plan_batch(const RunRequest& request, int microbatches) {
-  BatchPlan batch = {.microbatches = microbatches,
-                     .schedule = schedule::one_forward_one_backward(
-                         {.stages = request.topology.pipeline(), .microbatches = microbatches},
-                         request.at.pipeline)};
-  schedule::validate(batch.schedule);
-  batch.assignment = schedule::assign_slots(batch.schedule);
-  return batch;
+BatchPlan plan_batch(schedule::Schedule schedule) {
+  schedule::validate(schedule);
+  schedule::SlotAssignment assignment = schedule::assign_slots(schedule);
+  return {.microbatches = schedule.microbatches,
+          .schedule = std::move(schedule),
+          .assignment = std::move(assignment)};
 }
 
 }  // namespace
@@ -196,12 +197,18 @@ RunPlan plan_run(const RunRequest& request) {
     sizes.push_back(request.batch.microbatches);
     std::sort(sizes.begin(), sizes.end());
     sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
-    for (const int m : sizes) plan.batches.push_back(plan_batch(request, m));
+    for (const int m : sizes) {
+      plan.batches.push_back(plan_batch(schedule::one_forward_one_backward(
+          {.stages = request.topology.pipeline(), .microbatches = m}, request.at.pipeline)));
+    }
     TRIREME_ASSERT(sizes.back() == request.batch.microbatches, "the request names the largest");
     plan.train = chunk_programs(plan, Mode::train);
     plan.step = place(step_program(request.optimizer, plan.table, plan.local));
   }
-  if (request.evaluate) plan.evaluate = chunk_programs(plan, Mode::evaluate);
+  if (request.evaluate) {
+    plan.evaluation = plan_batch(schedule::forward_only(request.batch.microbatches));
+    plan.evaluate = chunk_programs(plan, Mode::evaluate);
+  }
   if (request.decode_capacity > 0) {
     const Sizes sizes = sizes_of(request.shape, request.batch, request.topology, request.at,
                                  Mode::decode, request.decode_capacity);
@@ -213,20 +220,30 @@ RunPlan plan_run(const RunRequest& request) {
   return plan;
 }
 
+namespace {
+
+Address address_of_placement(const PlacedProgram& placed, const Placement& placement,
+                             int64_t saved_base) {
+  if (placement.area == Placement::Area::saved) {
+    return {.arena = ArenaKind::activations,
+            .offset = placed.activation_base + saved_base + placement.offset,
+            .stride = placed.slots.saved_bytes};
+  }
+  return {.arena = placed.temporary_arena, .offset = placement.offset};
+}
+
+}  // namespace
+
+Address address_of_flow(const PlacedProgram& placed, int flow) {
+  return address_of_placement(placed, placed.slots.flows[static_cast<size_t>(flow)], 0);
+}
+
 Address address_of(const RunPlan& plan, const PlacedProgram& placed, size_t instance_index,
                    int value_index) {
   const program::Instance& instance = placed.program.instances[instance_index];
   const auto v = static_cast<size_t>(value_index);
   const Value& value = placed.program.blocks[static_cast<size_t>(instance.block)].values[v];
   const int bound = instance.bindings[v];
-  const auto of_placement = [&](const Placement& placement, int64_t saved_base) -> Address {
-    if (placement.area == Placement::Area::saved) {
-      return {.arena = ArenaKind::activations,
-              .offset = placed.activation_base + saved_base + placement.offset,
-              .stride = placed.slots.saved_bytes};
-    }
-    return {.arena = placed.temporary_arena, .offset = placement.offset};
-  };
   switch (value.kind) {
     case ValueKind::parameter:
       return {.arena = ArenaKind::parameters, .offset = plan.local[TensorId{bound}].offset};
@@ -237,7 +254,7 @@ Address address_of(const RunPlan& plan, const PlacedProgram& placed, size_t inst
     case ValueKind::second_moment:
       return {.arena = ArenaKind::second_moments, .offset = plan.local[TensorId{bound}].offset};
     case ValueKind::flow:
-      return of_placement(placed.slots.flows[static_cast<size_t>(bound)], 0);
+      return address_of_flow(placed, bound);
     case ValueKind::batch_field:
       return {.arena = ArenaKind::batch,
               .offset = plan.batch_layout.offset[static_cast<size_t>(value.which)],
@@ -250,8 +267,9 @@ Address address_of(const RunPlan& plan, const PlacedProgram& placed, size_t inst
               .offset = placed.slots.persistent_base[instance_index] +
                         placed.slots.locals[static_cast<size_t>(instance.block)][v].offset};
     case ValueKind::local:
-      return of_placement(placed.slots.locals[static_cast<size_t>(instance.block)][v],
-                          placed.slots.saved_base[instance_index]);
+      return address_of_placement(placed,
+                                  placed.slots.locals[static_cast<size_t>(instance.block)][v],
+                                  placed.slots.saved_base[instance_index]);
   }
   return {};
 }

@@ -21,7 +21,7 @@ enum class ArenaKind : uint8_t {
   activations,  ///< saved values: a slot per chunk and microbatch in flight
   temporaries,  ///< what one action needs only
   workspace,    ///< scratch of the kernels
-  batch,        ///< batch fields: a slot per microbatch in flight
+  batch,        ///< batch fields: a slot per microbatch that any chunk has in flight
   scalars,
   cache,  ///< keys and values when decoding
 };
@@ -63,7 +63,7 @@ struct BatchLayout {
   return 64 * static_cast<int64_t>(scalar);
 }
 
-/// The order of work of a global batch of m microbatches.
+/// The order of work of a batch of m microbatches.
 struct BatchPlan {
   int microbatches = 1;  ///< m
   schedule::Schedule schedule;
@@ -80,7 +80,7 @@ struct RunRequest {
   OptimizerRules optimizer;
   program::BackendProfile profile;
   bool train = true;            ///< a training step: gradients, moments, the step program
-  bool evaluate = false;        ///< a forward-only program beside it
+  bool evaluate = false;        ///< forward-only batches of the largest m beside it
   int64_t decode_capacity = 0;  ///< tokens of the key/value cache of a decoding program; 0: none
 };
 
@@ -97,6 +97,7 @@ struct RunPlan {
   std::vector<parallel::Chunk> chunks;
   LocalTensors local;
   std::vector<BatchPlan> batches;       ///< when training: one for each m, ascending
+  std::optional<BatchPlan> evaluation;  ///< when evaluating: forward-only
   std::vector<PlacedProgram> train;     ///< [chunk]
   std::vector<PlacedProgram> evaluate;  ///< [chunk]
   std::optional<PlacedProgram> decode;
@@ -127,6 +128,9 @@ struct Address {
   int64_t offset = 0;
   int64_t stride = 0;
 };
+
+/// Address of one of a placed program's flows.
+[[nodiscard]] Address address_of_flow(const PlacedProgram& placed, int flow);
 
 /// Address of a block's value in one instance of a placed program.
 [[nodiscard]] Address address_of(const RunPlan& plan, const PlacedProgram& placed, size_t instance,

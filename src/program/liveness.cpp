@@ -191,12 +191,15 @@ SlotPlan plan_slots(const Program& program, BackwardForm form) {
       if (use.weight_gradient.used()) flow.weight_gradient.at(count - 1 - i);
     }
   }
-  // The chunk's ends live through the whole action that sends or receives them.
+  // The chunk's ends live through the whole action that sends or receives them, results until they
+  // are read behind it.
   const auto whole = [&](int flow, Span BlockUse::*span) {
     if (flow != kNoValue) flow_uses[static_cast<size_t>(flow)].*span = {.first = 0, .last = count};
   };
   whole(program.input, &BlockUse::forward);
   whole(program.output, &BlockUse::forward);
+  whole(program.losses, &BlockUse::forward);
+  whole(program.target, &BlockUse::forward);
   whole(program.output_gradient, &BlockUse::input_gradient);
   whole(program.input_gradient, &BlockUse::input_gradient);
 

@@ -98,6 +98,9 @@ struct Program {
   int output = kNoValue;
   int output_gradient = kNoValue;
   int input_gradient = kNoValue;
+  /// Of an evaluation with the head: what it says of each token, as flows [s, b].
+  int losses = kNoValue;  ///< nats
+  int target = kNoValue;  ///< the label's logit less the largest: 0 where no word is likelier
 };
 
 /// Sums over a program.

@@ -40,6 +40,7 @@ TEST(ForwardOnly, IsValidAndKeepsOne) {
   const Schedule schedule = forward_only(4);
   EXPECT_NO_THROW(validate(schedule));
   EXPECT_EQ(assign_slots(schedule).in_flight, (std::vector<int>{1}));
+  EXPECT_EQ(assign_slots(schedule).batch_slots, 1);
 }
 
 TEST(AssignSlots, NeverGivesASlotToTwoMicrobatchesInFlight) {
@@ -61,6 +62,50 @@ TEST(AssignSlots, NeverGivesASlotToTwoMicrobatchesInFlight) {
           holder = -1;
         }
       }
+    }
+  }
+}
+
+Schedule chunks_of(int chunks, int microbatches, const char* actions) {
+  return parse(
+      format("trireme-schedule 1 microbatches {} chunks {}\n{}", microbatches, chunks, actions));
+}
+
+TEST(AssignSlots, KeepsTheFieldsOfAMicrobatchWhileAnyChunkUsesThem) {
+  // Microbatch 0 is done with chunk 0 and 2 takes its activations; the fields of 0 are still read.
+  const Schedule schedule = chunks_of(2, 3, "0F0 1F0 0F1 0B0 0F2 1F1 1F2 1B0 0B1 1B1 0B2 1B2 step");
+  validate(schedule);
+  const SlotAssignment assignment = assign_slots(schedule);
+  EXPECT_EQ(assignment.slot[0], (std::vector<int>{0, 1, 0}));
+  EXPECT_EQ(assignment.slot[1], (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(assignment.in_flight, (std::vector<int>{2, 3}));
+  EXPECT_EQ(assignment.batch_slot, (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(assignment.batch_slots, 3);
+}
+
+TEST(AssignSlots, GivesFieldsInFlightToOneMicrobatchEachWhateverTheChunks) {
+  const Schedule schedules[] = {
+      one_forward_one_backward({.stages = 4, .microbatches = 9}, 1),
+      forward_only(5),
+      chunks_of(2, 4, "0F0 0F1 1F0 1F1 0F2 0F3 1F2 1F3"),
+      chunks_of(2, 4, "0F0 0F1 1F0 1F1 1B0 0F2 1B1 0F3 0B0 1F2 0B1 1F3 1B2 1B3 0B2 0B3 step"),
+      chunks_of(2, 2, "0F0 1F0 1I0 0I0 0F1 1W0 1F1 0W0 1I1 0I1 1W1 0W1 step"),
+  };
+  for (const Schedule& schedule : schedules) {
+    validate(schedule);
+    const SlotAssignment assignment = assign_slots(schedule);
+    std::vector<int> left(static_cast<size_t>(schedule.microbatches), 0);
+    for (const Action& action : schedule.actions) {
+      if (action.kind != ActionKind::step) ++left[static_cast<size_t>(action.microbatch.value)];
+    }
+    std::vector<int> owner(static_cast<size_t>(assignment.batch_slots), -1);
+    for (const Action& action : schedule.actions) {
+      if (action.kind == ActionKind::step) continue;
+      const auto microbatch = static_cast<size_t>(action.microbatch.value);
+      int& holder = owner.at(static_cast<size_t>(assignment.batch_slot[microbatch]));
+      if (holder == -1) holder = action.microbatch.value;
+      EXPECT_EQ(holder, action.microbatch.value) << print(schedule);
+      if (--left[microbatch] == 0) holder = -1;
     }
   }
 }

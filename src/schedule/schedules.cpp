@@ -16,6 +16,23 @@ struct Progress {
   bool weight_gradient = false;
 };
 
+// Slots that are taken and released one by one, the lowest free one first.
+class Slots {
+ public:
+  int take() {
+    const auto free = std::find(taken_.begin(), taken_.end(), false);
+    const auto slot = static_cast<int>(free - taken_.begin());
+    if (free == taken_.end()) taken_.push_back(false);
+    taken_[static_cast<size_t>(slot)] = true;
+    return slot;
+  }
+  void release(int slot) { taken_[static_cast<size_t>(slot)] = false; }
+  [[nodiscard]] int count() const { return static_cast<int>(taken_.size()); }
+
+ private:
+  std::vector<bool> taken_;
+};
+
 [[noreturn]] void refuse(const Action& action, const std::string& rule) {
   fail({.where = "schedule", .what = format("action {}", action.text()), .rule = rule});
 }
@@ -110,29 +127,38 @@ void validate(const Schedule& schedule) {
 
 SlotAssignment assign_slots(const Schedule& schedule) {
   const auto chunks = static_cast<size_t>(schedule.chunks);
+  const auto m = static_cast<size_t>(schedule.microbatches);
   const bool trains = std::any_of(schedule.actions.begin(), schedule.actions.end(),
                                   [](const Action& a) { return a.kind == ActionKind::step; });
   SlotAssignment assignment;
-  assignment.slot.assign(chunks, std::vector<int>(static_cast<size_t>(schedule.microbatches), 0));
-  assignment.in_flight.assign(chunks, 1);
-  if (!trains) return assignment;
-  std::vector<std::vector<bool>> taken(chunks);
+  assignment.slot.assign(chunks, std::vector<int>(m, 0));
+  assignment.in_flight.assign(chunks, 0);
+  assignment.batch_slot.assign(m, 0);
+  std::vector<int> actions_left(m, 0);
+  for (const Action& action : schedule.actions) {
+    if (action.kind != ActionKind::step)
+      ++actions_left[static_cast<size_t>(action.microbatch.value)];
+  }
+  const std::vector<int> all_actions = actions_left;
+  std::vector<Slots> activations(chunks);
+  Slots fields;
   for (const Action& action : schedule.actions) {
     if (action.kind == ActionKind::step) continue;
     const auto chunk = static_cast<size_t>(action.chunk.value);
-    int& slot = assignment.slot[chunk][static_cast<size_t>(action.microbatch.value)];
-    std::vector<bool>& in_use = taken[chunk];
-    if (action.kind == ActionKind::forward) {
-      const auto free = std::find(in_use.begin(), in_use.end(), false);
-      slot = static_cast<int>(free - in_use.begin());
-      if (free == in_use.end()) in_use.push_back(false);
-      in_use[static_cast<size_t>(slot)] = true;
-      assignment.in_flight[chunk] = static_cast<int>(in_use.size());
+    const auto microbatch = static_cast<size_t>(action.microbatch.value);
+    int& slot = assignment.slot[chunk][microbatch];
+    int& batch_slot = assignment.batch_slot[microbatch];
+    if (actions_left[microbatch] == all_actions[microbatch]) batch_slot = fields.take();
+    if (action.kind == ActionKind::forward) slot = activations[chunk].take();
+    if (action.kind == ActionKind::backward || action.kind == ActionKind::weight_gradient ||
+        !trains) {
+      activations[chunk].release(slot);
     }
-    if (action.kind == ActionKind::backward || action.kind == ActionKind::weight_gradient) {
-      in_use[static_cast<size_t>(slot)] = false;
-    }
+    if (--actions_left[microbatch] == 0) fields.release(batch_slot);
   }
+  for (size_t chunk = 0; chunk < chunks; ++chunk)
+    assignment.in_flight[chunk] = activations[chunk].count();
+  assignment.batch_slots = fields.count();
   return assignment;
 }
 

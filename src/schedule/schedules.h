@@ -22,12 +22,16 @@ struct PipelineShape {
 /// order of microbatches per chunk and kind, and a step stands last where there are backwards.
 void validate(const Schedule& schedule);
 
-/// Which slot of its chunk's activation memory each microbatch uses, and how many slots a chunk
-/// needs: a slot is taken by the forward and free behind the weight gradient (of a forward-only
-/// schedule: behind the forward), the lowest free one is taken next.
+/// Which slots a microbatch uses, and how many of them there are. Always the lowest free one.
 struct SlotAssignment {
+  /// Activations, a chunk's own: taken by the forward and free behind the weight gradient (of a
+  /// forward-only schedule: behind the forward).
   std::vector<std::vector<int>> slot;  ///< [chunk][microbatch]
   std::vector<int> in_flight;          ///< [chunk], most microbatches at once
+  /// Batch fields, shared by the rank's chunks: taken by a microbatch's first action and free
+  /// behind its last, whichever chunks those are of.
+  std::vector<int> batch_slot;  ///< [microbatch]
+  int batch_slots = 0;          ///< most microbatches at once
 };
 [[nodiscard]] SlotAssignment assign_slots(const Schedule& schedule);
 

@@ -23,6 +23,19 @@ void require_counted(int64_t counted_tokens, int64_t first_sample) {
         .remedy = "use a larger --global-batch-size, or data with longer documents"});
 }
 
+// A batch that was begun, in the session and in the feed.
+void run_actions(engine::Session& session, const schedule::Schedule& schedule,
+                 data::BatchFeed& feed) {
+  int written = 0;
+  for (const schedule::Action& action : schedule.actions) {
+    // The first forward of a microbatch, whichever chunk's; they come in ascending order.
+    if (action.kind == schedule::ActionKind::forward && action.microbatch.value == written) {
+      write_fields(session, action.microbatch, feed.microbatch(written++));
+    }
+    session.run(action);
+  }
+}
+
 }  // namespace
 
 Trainer::Trainer(engine::Session& session, std::shared_ptr<const data::Batches> batches,
@@ -99,14 +112,7 @@ void Trainer::run_schedule(const data::GlobalBatch& batch) {
   last_first_ = batch.first;
   const auto microbatches = static_cast<int>(batch.microbatches);
   session_.start_batch(microbatches);
-  int written = 0;
-  for (const schedule::Action& action : session_.plan().batch_plan(microbatches).schedule.actions) {
-    // The first forward of a microbatch, whichever chunk's; they come in ascending order.
-    if (action.kind == schedule::ActionKind::forward && action.microbatch.value == written) {
-      write_fields(session_, action.microbatch, feed_.microbatch(written++));
-    }
-    session_.run(action);
-  }
+  run_actions(session_, session_.plan().batch_plan(microbatches).schedule, feed_);
 }
 
 void write_fields(engine::Session& session, MicrobatchId microbatch,
@@ -121,18 +127,21 @@ void write_fields(engine::Session& session, MicrobatchId microbatch,
 
 double evaluate_loss(engine::Session& session, std::shared_ptr<const data::Batches> batches,
                      int64_t first, int64_t samples, const data::FeedOptions& reading) {
-  const int64_t b = session.plan().batch.sequences;
+  const model::RunPlan& plan = session.plan();
+  const schedule::Schedule& schedule = plan.evaluation->schedule;
+  const int64_t batch = plan.global_batch(schedule.microbatches);
+  TRIREME_ASSERT(samples % batch == 0, "an evaluation takes whole batches");
   const int64_t end = first + samples;
   data::BatchFeed feed(
-      std::move(batches), {.micro_batch = b}, [=](int64_t at) { return at < end ? b : 0; },
-      reading);
+      std::move(batches), {.micro_batch = plan.batch.sequences},
+      [=](int64_t at) { return at < end ? batch : 0; }, reading);
   feed.seek(first);
   session.set_scalar(StepScalar::loss_total, 0.0);
+  session.start_evaluation();
   int64_t counted = 0;
-  for (int64_t at = first; at < end; at += b) {
+  for (int64_t at = first; at < end; at += batch) {
     counted += feed.begin().counted_tokens;
-    write_fields(session, MicrobatchId{0}, feed.microbatch(0));
-    session.evaluate();
+    run_actions(session, schedule, feed);
   }
   require_counted(counted, first);
   return session.scalar<double>(StepScalar::loss_total) / static_cast<double>(counted);

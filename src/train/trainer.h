@@ -75,8 +75,7 @@ void write_fields(engine::Session& session, MicrobatchId microbatch,
                   const data::BatchFields& fields);
 
 /// Mean loss in nats per counted token over `samples` samples from position `first` of some
-/// held-out data (rounded up to whole microbatches where the data allows), by the session's
-/// evaluation program.
+/// held-out data, by the plan's evaluation; a multiple of the samples of its batches.
 [[nodiscard]] double evaluate_loss(engine::Session& session,
                                    std::shared_ptr<const data::Batches> batches, int64_t first,
                                    int64_t samples, const data::FeedOptions& reading = {});
