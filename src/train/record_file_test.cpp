@@ -46,7 +46,7 @@ TEST_F(RecordFileTest, HasEachRecordWholeOrNotAtAllWhereTheDiskIsFull) {
     const FullDisk full(4096);
     EXPECT_FALSE(file.append("a third that is cut\n"));
     EXPECT_EQ(read_file(path_), first + "second\n");
-    EXPECT_FALSE(file.append("a fourth\n"));
+    EXPECT_FALSE(file.append("a fourth, cut as well\n"));
   }
   const std::string told = testing::internal::GetCapturedStderr();
   EXPECT_NE(told.find(path_.string() + ": cannot write a record: File too large"),
