@@ -6,7 +6,6 @@
 #include "app/plan_text.h"
 #include "app/rank.h"
 #include "app/tokenizer_files.h"
-#include "checkpoint/folder.h"
 #include "config/run_file.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -14,6 +13,7 @@
 #include "ops/cpu/peak.h"
 #include "train/checkpointing.h"
 #include "train/loop.h"
+#include "train/places.h"
 #include "train/resume.h"
 #include "train/run_data.h"
 
@@ -73,45 +73,6 @@ int64_t vocabulary_of(const train::TrainOptions& options,
                 .remedy = format("use --vocab-size {} or leave it out", words)});
   }
   return options.model.vocab_size.value_or(words);
-}
-
-bool saves_where_it_loads(const config::CheckpointOptions& options) {
-  std::error_code error;  // one of them is not there: they are not the same
-  return options.load && options.save &&
-         std::filesystem::equivalent(*options.load, *options.save, error);
-}
-
-// Refused now rather than after hours: folders that are missing, and a --save that holds another
-// run's checkpoints.
-void require_places_to_write(const train::TrainOptions& run) {
-  for (const auto& file : {run.logging.loss_curve_file, run.logging.metrics_file}) {
-    if (!file || !file->has_parent_path() || std::filesystem::is_directory(file->parent_path())) {
-      continue;
-    }
-    fail({.where = file->string(),
-          .what = format("there is no folder {}", file->parent_path().string()),
-          .remedy = "make the folder, or choose another"});
-  }
-  const config::CheckpointOptions& options = run.checkpoint;
-  if (!options.save) return;
-  make_folder(*options.save);
-  if (saves_where_it_loads(options)) return;
-  const std::vector<int64_t> whole = checkpoint::find_whole(*options.save);
-  if (whole.empty()) return;
-  fail({.where = "--save " + options.save->string(),
-        .what = format("the folder has checkpoints of an earlier run, the last of iteration {}",
-                       whole.front()),
-        .rule = "a run saves beside its own checkpoints only",
-        .remedy = format("continue that run with --load {}, or save to another folder",
-                         options.save->string())});
-}
-
-// Launch scripts name one folder for both, --save CK --load CK, so that the same script starts a
-// run and continues it. A --load of another folder has to have a checkpoint.
-bool nothing_saved_yet(const config::CheckpointOptions& options) {
-  return saves_where_it_loads(options) && !options.ckpt_step &&
-         !checkpoint::latest_iteration(*options.load) &&
-         checkpoint::find_whole(*options.load).empty();
 }
 
 // Continues from --load when there is a checkpoint; fresh weights otherwise.
@@ -214,16 +175,11 @@ int run(const TrainCommandOptions& command, const config::OptionSet& set) {
   if (command.dry_run) return dry_run(command, set, plan, course, words);
   say_plan(plan, course.batch);
 
-  require_places_to_write(options);
-  std::optional<checkpoint::CheckpointReader> reader;
-  if (options.checkpoint.load && nothing_saved_yet(options.checkpoint)) {
-    say(format("--load {}: nothing was saved there yet, so the run starts anew",
-               options.checkpoint.load->string()));
-  } else if (options.checkpoint.load) {
-    reader =
-        checkpoint::CheckpointReader::open(*options.checkpoint.load, options.checkpoint.ckpt_step);
-    train::require_continuable(*reader, options);
-  }
+  train::require_places_to_write(options);
+  std::optional<checkpoint::CheckpointReader> reader =
+      train::checkpoint_to_continue(options.checkpoint);
+  if (reader) train::require_continuable(*reader, options);
+  const checkpoint::Retention retention = train::retention(options.checkpoint, reader);
   LocalRank rank(options.engine);
   const train::RunData data =
       train::open_run_data(options, course, vocabulary, words, rank.cpu.pool());
@@ -239,6 +195,7 @@ int run(const TrainCommandOptions& command, const config::OptionSet& set) {
       static_cast<uint32_t>(options.batch.seed), train::feed_options(options.data));
   if (options.debug.overfit_batch) trainer.overfit();
   start(options, reader, course, data, session, trainer, rank.cpu.pool());
+  reader.reset();  // its files are mapped
 
   const double peak = ops::cpu::measured_fma_rate(rank.cpu.pool(), 0.3);
   say(format("peak: {:.0f} GFLOP/s, the FMA rate of {} threads measured now; MFU counts against it",
@@ -254,6 +211,9 @@ int run(const TrainCommandOptions& command, const config::OptionSet& set) {
     training.save = [&, toml = config::save_toml(set.views())] {
       train::save_checkpoint(session, trainer.position(), static_cast<uint32_t>(options.batch.seed),
                              toml, *options.checkpoint.save);
+    };
+    training.remove_old = [&] {
+      return checkpoint::apply_retention(*options.checkpoint.save, retention);
     };
   }
   train::RunResult result = train::run_loop(training);

@@ -62,18 +62,6 @@ std::vector<std::string> names_in(const Path& root) {
   return names;
 }
 
-/// Iterations that are there, whole or not, newest first.
-std::vector<int64_t> iterations_in(const Path& root) {
-  std::vector<int64_t> iterations;
-  for (const std::string& name : names_in(root)) {
-    if (const auto iteration = iteration_of(name)) iterations.push_back(*iteration);
-    if (const auto iteration = stands_in_for(name)) iterations.push_back(*iteration);
-  }
-  std::sort(iterations.begin(), iterations.end(), std::greater<>());
-  iterations.erase(std::unique(iterations.begin(), iterations.end()), iterations.end());
-  return iterations;
-}
-
 /// Takes the names of checkpoints away, durably, before anything in them goes: a folder that is
 /// half removed must not look like a checkpoint.
 void discard(const Path& root, const std::vector<Path>& checkpoints, Disk& disk) {
@@ -142,9 +130,20 @@ Manifest read_manifest(const Path& root, int64_t iteration) {
   return manifest;
 }
 
+std::vector<int64_t> find_iterations(const Path& root) {
+  std::vector<int64_t> iterations;
+  for (const std::string& name : names_in(root)) {
+    if (const auto iteration = iteration_of(name)) iterations.push_back(*iteration);
+    if (const auto iteration = stands_in_for(name)) iterations.push_back(*iteration);
+  }
+  std::sort(iterations.begin(), iterations.end(), std::greater<>());
+  iterations.erase(std::unique(iterations.begin(), iterations.end()), iterations.end());
+  return iterations;
+}
+
 std::vector<int64_t> find_whole(const Path& root) {
   std::vector<int64_t> whole;
-  for (const int64_t iteration : iterations_in(root)) {
+  for (const int64_t iteration : find_iterations(root)) {
     try {
       static_cast<void>(read_manifest(root, iteration));
       whole.push_back(iteration);
@@ -191,11 +190,15 @@ void clean_up(const Path& root, Disk& disk) {
 std::vector<int64_t> superfluous(const std::vector<int64_t>& whole, std::optional<int64_t> latest,
                                  const Retention& retention) {
   std::vector<int64_t> gone;
-  if (retention == Retention{}) return gone;
-  for (size_t i = static_cast<size_t>(std::max(retention.keep_last, 1)); i < whole.size(); ++i) {
+  if (retention.keep_last == 0 && retention.retain_interval == 0) return gone;
+  int64_t counted = 0;
+  for (const int64_t iteration : whole) {
+    if (latest && iteration > *latest) continue;
+    const bool newest = counted++ < std::max<int64_t>(retention.keep_last, 1);
     const bool retained =
-        retention.retain_interval > 0 && whole[i] % retention.retain_interval == 0;
-    if (!retained && whole[i] != latest) gone.push_back(whole[i]);
+        retention.retain_interval > 0 && iteration % retention.retain_interval == 0;
+    if (!newest && !retained && iteration != latest && iteration != retention.loaded)
+      gone.push_back(iteration);
   }
   return gone;
 }

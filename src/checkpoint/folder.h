@@ -29,7 +29,10 @@ namespace trireme::checkpoint {
 /// Contents of files are not looked at; CheckpointReader does that.
 [[nodiscard]] Manifest read_manifest(const Path& root, int64_t iteration);
 
-/// Iterations whose manifest and file sizes are whole, newest first. No folder: none.
+/// Iterations that are there, whole or not, newest first. No folder: none.
+[[nodiscard]] std::vector<int64_t> find_iterations(const Path& root);
+
+/// Those of them whose manifest and file sizes are whole.
 [[nodiscard]] std::vector<int64_t> find_whole(const Path& root);
 
 /// Makes an iteration the latest, in one step.
@@ -40,10 +43,13 @@ void set_latest(const Path& root, int64_t iteration, Disk& disk = system_disk())
 void clean_up(const Path& root, Disk& disk = system_disk());
 
 /// Which checkpoints stay: the newest keep_last (at least one), those whose iteration is a multiple
-/// of retain_interval, and the latest. Both 0: all.
+/// of retain_interval, the latest, and the one that the run was loaded from. Both 0: all. Newer
+/// ones than the latest are of another course that the run left (--ckpt-step): neither counted nor
+/// removed.
 struct Retention {
-  int keep_last = 0;
+  int64_t keep_last = 0;
   int64_t retain_interval = 0;
+  std::optional<int64_t> loaded = {};
   bool operator==(const Retention&) const = default;
 };
 

@@ -50,12 +50,16 @@ CheckpointReader CheckpointReader::open(const Path& root, std::optional<int64_t>
     why = "latest_checkpointed_iteration.txt";
   }
   try {
-    return {iteration_folder(root, *iteration), read_manifest(root, *iteration)};
+    return of_iteration(root, *iteration);
   } catch (const Error& error) {
     fail_open(root, iteration,
               format("checkpoint of iteration {} ({}) cannot be used: {}", *iteration, why,
                      words_of(error)));
   }
+}
+
+CheckpointReader CheckpointReader::of_iteration(const Path& root, int64_t iteration) {
+  return {iteration_folder(root, iteration), read_manifest(root, iteration)};
 }
 
 CheckpointReader::CheckpointReader(Path folder, Manifest manifest)
@@ -175,7 +179,9 @@ void CheckpointReader::verify() {
   const std::vector<std::string> found = damages();
   if (found.empty()) return;
   fail({.where = folder_.string(),
-        .what = format("{} damages, the first: {}", found.size(), found.front())});
+        .what = found.size() == 1
+                    ? found.front()
+                    : format("{} damages, the first: {}", found.size(), found.front())});
 }
 
 }  // namespace trireme::checkpoint

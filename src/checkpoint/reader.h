@@ -28,6 +28,9 @@ class CheckpointReader {
   [[nodiscard]] static CheckpointReader open(const Path& root,
                                              std::optional<int64_t> iteration = std::nullopt);
 
+  /// The checkpoint of an iteration; errors tell of it alone.
+  [[nodiscard]] static CheckpointReader of_iteration(const Path& root, int64_t iteration);
+
   [[nodiscard]] const Manifest& manifest() const { return manifest_; }
   [[nodiscard]] const Path& folder() const { return folder_; }
   [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }

@@ -208,11 +208,17 @@ TEST_F(Checkpoint, RetentionKeepsTheNewestTheIntervalsAndTheLatest) {
   using Iterations = std::vector<int64_t>;
   EXPECT_EQ(superfluous(whole, 500, {}), Iterations{});
   EXPECT_EQ(superfluous(whole, 500, {.keep_last = 2}), (Iterations{300, 200, 100}));
-  EXPECT_EQ(superfluous(whole, 100, {.keep_last = 2}), (Iterations{300, 200}));
+  EXPECT_EQ(superfluous(whole, 500, {.keep_last = 1, .loaded = 300}), (Iterations{400, 200, 100}));
   EXPECT_EQ(superfluous(whole, 500, {.keep_last = 1, .retain_interval = 200}),
             (Iterations{300, 100}));
   EXPECT_EQ(superfluous(whole, {}, {.retain_interval = 1000}), (Iterations{400, 300, 200, 100}));
   EXPECT_EQ(superfluous(whole, 500, {.keep_last = 9}), Iterations{});
+}
+
+TEST_F(Checkpoint, RetentionLeavesTheCourseThatTheRunTurnedBackFrom) {
+  const std::vector<int64_t> whole = {500, 400, 300, 200, 100};
+  EXPECT_EQ(superfluous(whole, 300, {.keep_last = 2}), (std::vector<int64_t>{100}));
+  EXPECT_EQ(superfluous(whole, 300, {.keep_last = 1, .loaded = 200}), (std::vector<int64_t>{100}));
 }
 
 TEST_F(Checkpoint, RetentionRemovesFoldersAndSparesDamagedOnes) {

@@ -345,6 +345,10 @@ TEST(Trainer, RefusesOptionsThatDoNotGoTogether) {
       {{"--tokenizer-model", "t", "--merge-file", "m"},
        "tokenizer-model and merge-file are both given"},
       {{"--save-interval", "5"}, "save-interval without save"},
+      {{"--keep-last", "5"}, "keep-last without save"},
+      {{"--save-retain-interval", "5"}, "save-retain-interval without save"},
+      {{"--save", "a", "--save-interval", "4", "--save-retain-interval", "10"}, "use 12"},
+      {{"--exit-on-missing-checkpoint"}, "exit-on-missing-checkpoint without load"},
   };
   for (const auto& [more, part] : cases) {
     const std::string refusal = trainer_refusal(more);

@@ -1,5 +1,6 @@
 #include "train/inspector.h"
 
+#include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
 
@@ -7,13 +8,19 @@ namespace trireme::train {
 
 Inspector::Inspector(engine::Session& session, const config::DebugOptions& options)
     : session_(session), steps_left_(options.inspect_iters), trace_file_(options.trace) {
-  if (options.trace) {
-    write_file(*options.trace, "");  // a place that cannot be written is told now
-    session.add_observer(trace_.emplace(0));
-  }
+  if (options.trace) session.add_observer(trace_.emplace(0));
   if (options.dump) {
     make_folder(*options.dump);
     session.add_observer(dump_.emplace(session, *options.dump));
+  }
+}
+
+Inspector::~Inspector() {
+  try {
+    finish();
+  } catch (const Error& error) {
+    detach();
+    warn(error.what());
   }
 }
 

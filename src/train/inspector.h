@@ -10,9 +10,10 @@ namespace trireme::train {
 /// The --dump and --trace of a run's first steps.
 class Inspector {
  public:
-  /// Watches the session while there are steps to see. Throws where a place cannot be written.
+  /// Watches the session while there are steps to see.
   Inspector(engine::Session& session, const config::DebugOptions& options);
-  ~Inspector() { detach(); }
+  /// Finishes, where the run ended by an error: what led to it is what one wants to see.
+  ~Inspector();
   Inspector(const Inspector&) = delete;
   Inspector& operator=(const Inspector&) = delete;
 

@@ -79,6 +79,18 @@ double validate(const Run& run, int64_t done_validations) {
                        feed_options(run.options.data));
 }
 
+void remove_old(const Run& run, Reporter& reporter) {
+  try {
+    std::string list;
+    for (const int64_t iteration : run.remove_old())
+      list += format("{}{}", list.empty() ? "" : ", ", iteration);
+    if (!list.empty()) reporter.line(format(" removed older checkpoints: {}", list));
+  } catch (const Error& error) {
+    reporter.line("");
+    warn(format("older checkpoints were not removed: {}", error.what()));
+  }
+}
+
 void save(const Run& run, Reporter& reporter, int64_t iteration, bool last) {
   try {
     run.save();
@@ -88,7 +100,9 @@ void save(const Run& run, Reporter& reporter, int64_t iteration, bool last) {
     if (last) throw;
     reporter.line("");
     warn(format("iteration {} was not saved, training goes on: {}", iteration, error.what()));
+    return;
   }
+  if (run.remove_old) remove_old(run, reporter);
 }
 
 // Tells where a number was not finite, and ends the run unless such steps are to be skipped.

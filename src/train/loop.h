@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "data/batches.h"
 #include "train/curve.h"
@@ -22,6 +23,8 @@ struct Run {
   int64_t validation_batch = 0;     ///< sequences of one of the --eval-iters batches
   double unigram_entropy = 0;       ///< of the held-out part, nats per token; 0: unknown
   std::function<void()> save = {};  ///< called at intervals and at the end; empty: nothing is saved
+  /// Called after each save that succeeded; returns the iterations that it removed.
+  std::function<std::vector<int64_t>()> remove_old = {};
 };
 
 /// What a run came to.
@@ -35,7 +38,8 @@ struct RunResult {
 /// Steps to the end of the run, or until an exit rule or a signal says so (saves first). Log lines,
 /// validations and saves at their intervals. A loss or gradient norm that is not finite is told
 /// with where it first appeared, and ends the run or costs the step, as --on-nan says. A save that
-/// fails is told and training goes on; the last one fails the run.
+/// fails is told and training goes on; the last one fails the run. Checkpoints that cannot be
+/// removed are told.
 RunResult run_loop(Run& run);
 
 }  // namespace trireme::train

@@ -1,15 +1,12 @@
 #include "train/metrics.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <ctime>
 #include <nlohmann/json.hpp>
 
-#include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
 
@@ -52,6 +49,14 @@ std::string lines_up_to(const Path& path, int64_t iteration) {
     at = end + 1;
   }
   return kept;
+}
+
+// Starts the file: with a header, or what is kept of the earlier part.
+const Path& with_lines_up_to(const Path& path, int64_t resumed_iteration) {
+  const std::string kept = resumed_iteration > 0 ? lines_up_to(path, resumed_iteration) : "";
+  const nlohmann::ordered_json header = {{"format", kFormatName}, {"version", kFormatVersion}};
+  write_file(path, kept.empty() ? header.dump() + "\n" : kept);
+  return path;
 }
 
 }  // namespace
@@ -104,25 +109,8 @@ std::string validation_line(int64_t iteration, double loss, std::string_view whe
       iteration, where, loss, std::exp(std::min(20.0, loss)));
 }
 
-MetricsFile::MetricsFile(const Path& path, int64_t resumed_iteration) : path_(path) {
-  const std::string kept = resumed_iteration > 0 ? lines_up_to(path, resumed_iteration) : "";
-  const nlohmann::ordered_json header = {{"format", kFormatName}, {"version", kFormatVersion}};
-  write_file(path, kept.empty() ? header.dump() + "\n" : kept);
-  descriptor_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  if (descriptor_ < 0) fail({.where = path.string(), .what = "cannot open: " + errno_text(errno)});
-}
-
-MetricsFile::~MetricsFile() {
-  ::close(descriptor_);
-}
-
-void MetricsFile::line(const std::string& text) {
-  const std::string whole = text + "\n";
-  if (::write(descriptor_, whole.data(), whole.size()) != static_cast<ssize_t>(whole.size())) {
-    // Training goes on: a full disk must not cost the run.
-    warn(format("{}: cannot write a line of metrics: {}", path_.string(), errno_text(errno)));
-  }
-}
+MetricsFile::MetricsFile(const Path& path, int64_t resumed_iteration)
+    : file_(with_lines_up_to(path, resumed_iteration)) {}
 
 void MetricsFile::step(const StepReport& report, const RunRates& rates) {
   const nlohmann::ordered_json json = {
@@ -136,7 +124,7 @@ void MetricsFile::step(const StepReport& report, const RunRates& rates) {
       {"tokens_per_second", static_cast<double>(report.tokens) / report.seconds},
       {"global_batch", report.global_batch},
       {"mfu", report.flops / report.seconds / rates.peak_flops}};
-  line(json.dump());
+  file_.append(json.dump() + "\n");
 }
 
 void MetricsFile::validation(int64_t iteration, double loss, double unigram_entropy) {
@@ -144,7 +132,7 @@ void MetricsFile::validation(int64_t iteration, double loss, double unigram_entr
                                  {"validation_loss", number(loss)},
                                  {"perplexity", number(std::exp(loss))}};
   if (unigram_entropy > 0) json["unigram_entropy"] = unigram_entropy;
-  line(json.dump());
+  file_.append(json.dump() + "\n");
 }
 
 LiveDisplay::LiveDisplay(bool wanted, int64_t train_iterations)

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/file.h"
+#include "train/record_file.h"
 #include "train/trainer.h"
 
 namespace trireme::train {
@@ -52,23 +53,17 @@ class Interval {
 
 /// metrics.jsonl: a header line with format name and version, then one JSON object per step and per
 /// validation; docs/formats.md. A new run starts the file anew; a resumed run keeps the lines up to
-/// its position. Each line is written whole.
+/// its position.
 class MetricsFile {
  public:
   MetricsFile(const Path& path, int64_t resumed_iteration);
-  ~MetricsFile();
-  MetricsFile(const MetricsFile&) = delete;
-  MetricsFile& operator=(const MetricsFile&) = delete;
 
   void step(const StepReport& report, const RunRates& rates);
   /// unigram_entropy, nats per token: what the loss is to be compared with; 0: unknown, left out.
   void validation(int64_t iteration, double loss, double unigram_entropy);
 
  private:
-  void line(const std::string& text);
-
-  Path path_;
-  int descriptor_ = -1;
+  RecordFile file_;
 };
 
 /// A live line on a terminal (standard error): loss, tokens/s, MFU, time left. Nothing elsewhere.

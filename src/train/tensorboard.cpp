@@ -1,19 +1,15 @@
 #include "train/tensorboard.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstring>
 
-#include "core/error.h"
 #include "core/format.h"
-#include "core/log.h"
 
 namespace trireme::train {
 namespace {
@@ -82,6 +78,13 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "host";
 }
 
+// TensorBoard takes the files of a folder in the order of their names.
+Path new_file(const Path& folder) {
+  make_folder(folder);
+  return folder /
+         format("events.out.tfevents.{:.0f}.{}.{}.0", std::floor(now()), host_name(), ::getpid());
+}
+
 }  // namespace
 
 uint32_t crc32c(std::string_view bytes) {
@@ -116,31 +119,14 @@ std::string event_message(double wall_time, int64_t step, Scalars scalars) {
   return event;
 }
 
-TensorBoardFile::TensorBoardFile(const Path& folder) {
-  make_folder(folder);
-  const double start = now();
-  // TensorBoard takes the files of a folder in the order of their names.
-  path_ = folder /
-          format("events.out.tfevents.{:.0f}.{}.{}.0", std::floor(start), host_name(), ::getpid());
-  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) fail_path("open", path_, errno);
-  std::string event = event_head(start);
+TensorBoardFile::TensorBoardFile(const Path& folder) : file_(new_file(folder)) {
+  std::string event = event_head(now());
   append_bytes(event, kEventFileVersion, "brain.Event:2");
-  const std::string record = event_record(event);
-  if (::write(descriptor_, record.data(), record.size()) != static_cast<ssize_t>(record.size()))
-    fail_path("write", path_, errno);
-}
-
-TensorBoardFile::~TensorBoardFile() {
-  ::close(descriptor_);
+  file_.append(event_record(event));
 }
 
 void TensorBoardFile::write(int64_t step, Scalars scalars) {
-  const std::string record = event_record(event_message(now(), step, scalars));
-  if (::write(descriptor_, record.data(), record.size()) == static_cast<ssize_t>(record.size()))
-    return;
-  // Training goes on: a full disk must not cost the run.
-  warn(format("{}: cannot write an event: {}", path_.string(), errno_text(errno)));
+  file_.append(event_record(event_message(now(), step, scalars)));
 }
 
 void TensorBoardFile::step(const StepReport& report, const RunRates& rates) {

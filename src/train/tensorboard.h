@@ -7,6 +7,7 @@
 
 #include "core/file.h"
 #include "train/metrics.h"
+#include "train/record_file.h"
 
 namespace trireme::train {
 
@@ -22,14 +23,10 @@ using Scalars = std::span<const std::pair<std::string_view, double>>;
 [[nodiscard]] std::string event_message(double wall_time, int64_t step, Scalars scalars);
 
 /// An event file that TensorBoard reads, a new one for each start of a run, in a folder that is
-/// made. Tags are Megatron-LM's. Each step is written whole; a full disk is told and costs nothing
-/// else.
+/// made. Tags are Megatron-LM's.
 class TensorBoardFile {
  public:
   explicit TensorBoardFile(const Path& folder);
-  ~TensorBoardFile();
-  TensorBoardFile(const TensorBoardFile&) = delete;
-  TensorBoardFile& operator=(const TensorBoardFile&) = delete;
 
   void step(const StepReport& report, const RunRates& rates);
   void validation(int64_t iteration, int64_t consumed_samples, double loss);
@@ -37,8 +34,7 @@ class TensorBoardFile {
  private:
   void write(int64_t step, Scalars scalars);
 
-  Path path_;
-  int descriptor_ = -1;
+  RecordFile file_;
 };
 
 }  // namespace trireme::train

@@ -1,5 +1,7 @@
 #include "config/groups/checkpoint.h"
 
+#include "core/format.h"
+
 namespace trireme::config {
 
 const Group& CheckpointOptions::group() {
@@ -20,6 +22,11 @@ const Group& CheckpointOptions::group() {
                                 .otherwise = "the newest",
                                 .range = at_least(0),
                                 .saved = false}),
+          field(&O::exit_on_missing_checkpoint,
+                {.name = "exit-on-missing-checkpoint",
+                 .help = "end where --load has no checkpoint or its latest is damaged, rather than "
+                         "start anew (where --save names the same folder) or take an older one",
+                 .saved = false}),
           field(&O::save_interval,
                 {.name = "save-interval",
                  .aliases = {"persistent-save-interval"},
@@ -27,22 +34,48 @@ const Group& CheckpointOptions::group() {
                  .unit = "iterations",
                  .otherwise = "only at the end",
                  .range = at_least(1)}),
+          field(&O::keep_last,
+                {.name = "keep-last",
+                 .help = "keep the newest so many checkpoints in --save and remove older ones, "
+                         "after each save; while it saves there is one more",
+                 .unit = "checkpoints",
+                 .otherwise = "all; 1 with --save-retain-interval",
+                 .range = between(1, 1e6)}),
+          field(&O::save_retain_interval,
+                {.name = "save-retain-interval",
+                 .help = "keep the checkpoints at multiples of it, beside the newest",
+                 .unit = "iterations",
+                 .otherwise = "none",
+                 .range = at_least(1)}),
       }};
   return table;
 }
 
 std::optional<Conflict> CheckpointOptions::validate() const {
-  if (ckpt_step && !load) {
-    return Conflict{.names = {"ckpt-step"},
-                    .what = "ckpt-step without load",
-                    .rule = "it chooses among the checkpoints of load",
-                    .remedy = "give a folder with load, or leave ckpt-step out"};
+  const auto needs = [](const std::string& name, const std::string& other, const char* rule) {
+    return Conflict{.names = {name},
+                    .what = name + " without " + other,
+                    .rule = rule,
+                    .remedy = format("give a folder with {}, or leave {} out", other, name)};
+  };
+  if (ckpt_step && !load)
+    return needs("ckpt-step", "load", "it chooses among the checkpoints of load");
+  if (exit_on_missing_checkpoint && !load)
+    return needs("exit-on-missing-checkpoint", "load", "it says what load does");
+  if (save_interval && !save)
+    return needs("save-interval", "save", "an interval has no effect when nothing is saved");
+  if (keep_last && !save) return needs("keep-last", "save", "only what was saved can be kept");
+  if (save_retain_interval && !save)
+    return needs("save-retain-interval", "save", "only what was saved can be kept");
+  if (save_interval && save_retain_interval && *save_retain_interval % *save_interval != 0) {
+    return Conflict{
+        .names = {"save-retain-interval", "save-interval"},
+        .what = format("save-retain-interval {} is no multiple of save-interval {}",
+                       *save_retain_interval, *save_interval),
+        .rule = "only what was saved can be kept",
+        .remedy = format("use {}", (*save_retain_interval / *save_interval + 1) * *save_interval)};
   }
-  if (!save_interval || save) return std::nullopt;
-  return Conflict{.names = {"save-interval"},
-                  .what = "save-interval without save",
-                  .rule = "an interval has no effect when nothing is saved",
-                  .remedy = "give a folder with save, or leave save-interval out"};
+  return std::nullopt;
 }
 
 }  // namespace trireme::config

@@ -13,9 +13,8 @@ constexpr const char* kAnyLayout =
 Section checkpoint_section() {
   constexpr const char* whole_state = "a run continues bit for bit, with everything it had";
   Section s = {.title = "Checkpoints"};
-  same(s, {"save", "load", "ckpt-step", "save-interval", "persistent-save-interval"});
-  refused(s, Takes::one, {"save-retain-interval"}, "all checkpoints are kept",
-          "leave it out and remove folders iter_N by hand");
+  same(s, {"save", "load", "ckpt-step", "save-interval", "persistent-save-interval",
+           "save-retain-interval", "exit-on-missing-checkpoint"});
   always_at(s, "ckpt-format", {"torch", "torch_dist", "zarr", "torch_dcp", "fsdp_dtensor"},
             kAnyLayout);
   always_any(s, {"dist-ckpt-format", "dist-ckpt-strictness"}, kAnyLayout);
@@ -37,17 +36,16 @@ Section checkpoint_section() {
            "no-use-tokenizer-model-from-checkpoint-args"},
           "options are given, and compared with the checkpoint's",
           "leave it out and give the options of the run, which its manifest.json has");
-  always(s, {"exit-on-missing-checkpoint"}, "--load of a checkpoint that is not there is refused");
   refused(s, Takes::nothing, {"async-save"}, "the run waits for a save in this version",
           kLeaveOutSame);
   refused(
       s, Takes::one,
       {"non-persistent-save-interval", "non-persistent-ckpt-type", "non-persistent-global-ckpt-dir",
        "non-persistent-local-ckpt-dir", "non-persistent-local-ckpt-algo"},
-      "all checkpoints are kept", "use --save-interval");
-  refused(s, Takes::one, {"replication-jump", "replication-factor"}, "all checkpoints are kept",
+      "checkpoints are durable", "use --save-interval, with --keep-last where room is scarce");
+  refused(s, Takes::one, {"replication-jump", "replication-factor"}, "checkpoints are durable",
           kLeaveOut);
-  refused(s, Takes::nothing, {"replication"}, "all checkpoints are kept", kLeaveOut);
+  refused(s, Takes::nothing, {"replication"}, "checkpoints are durable", kLeaveOut);
   refused(s, Takes::one, {"ckpt-convert-format", "ckpt-convert-save"},
           "only Trireme's checkpoints are read in this version", kLeaveOut);
   refused(s, Takes::nothing,
