@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "checkpoint/tensor_spec.h"
-#include "core/file.h"
+#include "core/mapped_file.h"
 
 namespace trireme::checkpoint {
 

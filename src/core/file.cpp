@@ -82,29 +82,6 @@ size_t InputFile::read(std::span<char> bytes) {
   }
 }
 
-MappedFile::MappedFile(const Path& path) {
-  const Descriptor file(path, O_RDONLY);
-  if (file.value() < 0) fail_path("open", path, errno);
-  size_ = regular_file_size(file, path);
-  if (size_ == 0) return;
-  void* mapped = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, file.value(), 0);
-  if (mapped == MAP_FAILED) fail_path("map", path, errno);
-  data_ = static_cast<const std::byte*>(mapped);
-}
-
-MappedFile::~MappedFile() {
-  if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
-}
-
-MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-
-MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(size_, other.size_);
-  return *this;
-}
-
 namespace {
 
 constexpr std::string_view kTemporary = ".tmp-";

@@ -38,22 +38,6 @@ class InputFile {
   uint64_t size_ = 0;
 };
 
-/// A file mapped for reading. Move-only owner of the mapping; an empty file has empty bytes.
-class MappedFile {
- public:
-  explicit MappedFile(const Path& path);
-  ~MappedFile();
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-  MappedFile(MappedFile&& other) noexcept;
-  MappedFile& operator=(MappedFile&& other) noexcept;
-  [[nodiscard]] std::span<const std::byte> bytes() const { return {data_, size_}; }
-
- private:
-  const std::byte* data_ = nullptr;
-  size_t size_ = 0;
-};
-
 /// Writes a file that is whole or absent: bytes go to a temporary name beside it; commit() flushes,
 /// syncs, renames and syncs the folder. Destroyed without commit(), the temporary file is removed
 /// and the old file stays; where the process is killed, the next AtomicFile of that path removes

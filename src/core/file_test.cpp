@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "core/error.h"
+#include "core/mapped_file.h"
 
 namespace trireme {
 namespace {
@@ -61,6 +62,18 @@ TEST_F(FileTest, MissingFileNamesPathAndReason) {
   }
   EXPECT_THROW(MappedFile(folder_ / "nothing"), Error);
   EXPECT_THROW(MappedFile{folder_}, Error);
+}
+
+TEST_F(FileTest, AMappedFileThatIsShortenedEndsTheProgramWithItsName) {
+  write_file(folder_ / "shrinks", std::string(20000, 'x'));
+  EXPECT_EXIT(
+      {
+        const MappedFile file(folder_ / "shrinks");
+        std::filesystem::resize_file(folder_ / "shrinks", 0);
+        volatile std::byte last = file.bytes().back();
+        static_cast<void>(last);
+      },
+      testing::ExitedWithCode(1), "shrinks: no data where there was some when it was opened");
 }
 
 TEST_F(FileTest, MappedFileShowsTheBytes) {

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/file.h"
+#include "core/mapped_file.h"
 #include "core/thread_pool.h"
 #include "data/indexed_format.h"
 

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/mapped_file.h"
 
 namespace trireme::data {
 namespace {
