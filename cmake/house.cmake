@@ -8,6 +8,9 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
+# Rooms are linked into the program and into plugins; nothing is exported, so it costs nothing measurable.
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 if(TRIREME_TESTS)
@@ -73,6 +76,19 @@ function(trireme_room name)
   target_link_libraries(trireme_${name} PRIVATE ${ROOM_LIBRARIES})
   if(TRIREME_TESTS AND ROOM_TESTS)
     trireme_test(${name}_test SOURCES ${ROOM_TESTS} LINKS ${name} ${ROOM_TEST_LINKS} LABELS ${ROOM_TEST_LABELS})
+  endif()
+endfunction()
+
+# trireme_plugin(NAME SOURCES ... LIBRARIES ...)  a kind of device as a shared library trireme_NAME.so beside the program. Exports
+# one function (plugin/abi.h) and none of the rooms that it is made of.
+function(trireme_plugin name)
+  cmake_parse_arguments(PLUGIN "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_library(trireme_${name} MODULE ${PLUGIN_SOURCES})
+  set_target_properties(trireme_${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+  target_link_libraries(trireme_${name} PRIVATE trireme_plugin ${PLUGIN_LIBRARIES})
+  target_link_options(trireme_${name} PRIVATE LINKER:--exclude-libs,ALL)
+  if(NOT TRIREME_SANITIZE)  # the sanitizers' own functions are the program's
+    target_link_options(trireme_${name} PRIVATE LINKER:--no-undefined)
   endif()
 endfunction()
 

@@ -119,7 +119,7 @@ int run(const GenerateCommandOptions& options, const config::OptionSet& set) {
                                            .profile = rank.backend().profile,
                                            .train = false,
                                            .decode_capacity = saved.model.positions()}),
-                          rank.backend(), rank.tensor_group);
+                          rank.backend(), rank.tensor_group());
   train::load_weights(session, reader);
 
   generate::Generator generator(session,

@@ -10,7 +10,6 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
-#include "ops/cpu/peak.h"
 #include "train/checkpointing.h"
 #include "train/loop.h"
 #include "train/places.h"
@@ -182,29 +181,28 @@ int run(const TrainCommandOptions& command, const config::OptionSet& set) {
   const checkpoint::Retention retention = train::retention(options.checkpoint, reader);
   LocalRank rank(options.engine);
   const train::RunData data =
-      train::open_run_data(options, course, vocabulary, words, rank.cpu.pool());
+      train::open_run_data(options, course, vocabulary, words, rank.pool());
   say(data.report.text());
   double unigram_entropy = 0;
   if (data.validation) {
     unigram_entropy =
-        data::unigram_entropy(*data.validation, 0, data.requested.valid, rank.cpu.pool());
+        data::unigram_entropy(*data.validation, 0, data.requested.valid, rank.pool());
   }
-  engine::Session session(std::move(plan), rank.backend(), rank.tensor_group);
+  engine::Session session(std::move(plan), rank.backend(), rank.tensor_group());
   train::Trainer trainer(
       session, data.train, course.batch, train::learning_rate(options.optimizer, course),
       static_cast<uint32_t>(options.batch.seed), train::feed_options(options.data));
   if (options.debug.overfit_batch) trainer.overfit();
-  start(options, reader, course, data, session, trainer, rank.cpu.pool());
+  start(options, reader, course, data, session, trainer, rank.pool());
   reader.reset();  // its files are mapped
 
-  const double peak = ops::cpu::measured_fma_rate(rank.cpu.pool(), 0.3);
-  say(format("peak: {:.0f} GFLOP/s, the FMA rate of {} threads measured now; MFU counts against it",
-             peak / 1e9, rank.cpu.pool().threads()));
+  const LocalRank::Peak peak = rank.peak();
+  say(format("peak: {:.0f} GFLOP/s, {}; MFU counts against it", peak.flops / 1e9, peak.how));
   train::Run training = {.options = options,
                          .session = session,
                          .trainer = trainer,
                          .validation = data.validation,
-                         .rates = {.train_iterations = course.iterations, .peak_flops = peak},
+                         .rates = {.train_iterations = course.iterations, .peak_flops = peak.flops},
                          .validation_batch = course.batch.largest(),
                          .unigram_entropy = unigram_entropy};
   if (options.checkpoint.save) {

@@ -11,6 +11,12 @@ namespace trireme {
 std::span<const EnvironmentVariable> environment_variables() {
   static constexpr std::array kVariables = {
       EnvironmentVariable{
+          .name = "TRIREME_PLUGIN_PATH",
+          .reader = "`trireme` with --device",
+          .meaning = "folders, with colons between them, in which a device's library "
+                     "(trireme_NAME.so) is looked for before the program's own folder",
+          .otherwise = "only the program's own folder"},
+      EnvironmentVariable{
           .name = "TRIREME_GPT2_VOCAB",
           .reader = "the tests of text/",
           .meaning = "folder with GPT-2's own vocab.json and merges.txt, against which the "

@@ -1,6 +1,7 @@
 #include "engine/lower.h"
 
 #include "core/error.h"
+#include "core/format.h"
 
 namespace trireme::engine {
 namespace {
@@ -22,7 +23,12 @@ void append(const model::RunPlan& plan, const model::PlacedProgram& placed,
     lowered.layer = static_cast<uint32_t>(of.layer);
     if (!is_collective(op.spec)) {
       lowered.kernel = kernels[op.spec];
-      TRIREME_ASSERT(lowered.kernel != nullptr, "a backend has a kernel for every op kind");
+      if (lowered.kernel == nullptr) {
+        fail({.where = "device",
+              .what = format("it has no kernel for {}", program::name_of(op.spec)),
+              .rule = "a run needs one for each of its ops",
+              .remedy = "run with --device cpu"});
+      }
     }
     for (const int value : op.values) {
       const bool present = value != program::kNoValue;

@@ -29,6 +29,7 @@ struct LoweredProgram {
   std::vector<LoweredOp> backward;
 };
 
+/// Throws, naming the op, where the device has no kernel for one.
 [[nodiscard]] LoweredProgram lower(const model::RunPlan& plan, const model::PlacedProgram& placed,
                                    const ops::KernelTable& kernels);
 

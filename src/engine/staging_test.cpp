@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <numeric>
 #include <vector>
 
 namespace trireme::engine {
@@ -26,7 +27,7 @@ class LateDevice final : public device::Device {
   void synchronize(device::Stream&) override { run(queued_.size()); }
   void synchronize(const device::Event& event) override {
     host_waits += 1;
-    run(static_cast<const Mark&>(event).copies);
+    if (!forgets) run(static_cast<const Mark&>(event).copies);
   }
   void copy_in(device::Stream&, void* to, std::span<const std::byte> host) override {
     queued_.push_back({to, host});
@@ -35,6 +36,7 @@ class LateDevice final : public device::Device {
   void fill_zero(device::Stream&, void*, int64_t) override {}
 
   int host_waits = 0;
+  bool forgets = false;  ///< to wait for events
 
  private:
   struct Mark final : device::Event {
@@ -55,17 +57,26 @@ class LateDevice final : public device::Device {
   size_t done_ = 0;
 };
 
-TEST(Staging, KeepsWhatWasHandedOverUntilTheDeviceHasIt) {
-  LateDevice device;
+std::vector<int32_t> staged_count_to(int32_t end, LateDevice& device) {
   const auto stream = device.make_stream();
   Staging staging(device, 4 * Staging::kAlignment);
-  std::vector<int32_t> arrived(20, -1);
-  for (int32_t i = 0; i < 20; ++i) {
+  std::vector<int32_t> arrived(static_cast<size_t>(end), -1);
+  for (int32_t i = 0; i < end; ++i) {
     const int32_t value = i;
     staging.copy_in(*stream, &arrived[static_cast<size_t>(i)], std::as_bytes(std::span(&value, 1)));
   }
   device.synchronize(*stream);
-  for (int32_t i = 0; i < 20; ++i) EXPECT_EQ(arrived[static_cast<size_t>(i)], i);
+  return arrived;
+}
+
+TEST(Staging, KeepsWhatWasHandedOverUntilTheDeviceHasIt) {
+  std::vector<int32_t> counted(20);
+  std::iota(counted.begin(), counted.end(), 0);
+  LateDevice late;
+  EXPECT_EQ(staged_count_to(20, late), counted);
+  LateDevice forgetful;
+  forgetful.forgets = true;
+  EXPECT_NE(staged_count_to(20, forgetful), counted) << "the waits are what keeps it";
 }
 
 TEST(Staging, WaitsOnlyWhenAHalfIsFilledAgain) {

@@ -8,6 +8,10 @@ const Group& EngineOptions::group() {
       "Engine",
       "what the ranks run on",
       {
+          field(&O::device, {.name = "device",
+                             .help = "what the model is on: cpu, or the name of another kind of "
+                                     "device, whose library trireme_NAME.so lies beside the "
+                                     "program, or the path of such a library"}),
           field(&O::ranks, {.name = "ranks",
                             .help = "ranks, each a thread of this process; this version runs one "
                                     "and plans any number",

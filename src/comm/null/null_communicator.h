@@ -1,0 +1,34 @@
+#pragma once
+#include <map>
+#include <memory>
+
+#include "comm/communicator.h"
+#include "device/null/null_device.h"
+
+namespace trireme::comm {
+
+/// A group over memory of a null device: a CPU's communicator, run by a stream of its own as NCCL
+/// runs its collectives. From its start to its wait the buffer is the communicator's in earnest: it
+/// holds NaN, so that an op which reads it too early shows, and what is written to it meanwhile is
+/// lost.
+class NullCommunicator final : public Communicator {
+ public:
+  /// among: the same group over host memory.
+  NullCommunicator(device::NullDevice& device, std::unique_ptr<Communicator> among);
+
+  [[nodiscard]] int rank() const override { return among_->rank(); }
+  [[nodiscard]] int size() const override { return among_->size(); }
+  [[nodiscard]] Request start_all_reduce(device::Stream& stream, float* buffer, int64_t elements,
+                                         program::Reduction reduction) override;
+  void progress() override { among_->progress(); }
+  void wait(Request request, device::Stream& stream) override;
+
+ private:
+  device::NullDevice& device_;
+  std::unique_ptr<Communicator> among_;
+  device::NullStream stream_;
+  uint64_t started_ = 0;
+  std::map<uint64_t, device::NullMark> under_way_;
+};
+
+}  // namespace trireme::comm
