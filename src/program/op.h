@@ -13,6 +13,7 @@
 #include "program/op/layer_norm.h"
 #include "program/op/optimizer.h"
 #include "program/op/product.h"
+#include "program/op/stored_attention.h"
 
 namespace trireme::program {
 
@@ -24,8 +25,10 @@ using OpSpec =
                  LayerNormOutput, LayerNormBackward, LayerNormGradient, Product,
                  ProductInputGradient, ProductWeightGradient, BiasGradient, BiasGelu,
                  BiasGeluBackward, BiasDropoutAdd, DropoutBackward, AddInto, Attention,
-                 AttentionBackward, AttentionDecode, LogitMaximum, LogitSum, CrossEntropy,
-                 LossTotal, SquareSums, ClipFactor, AdamW, AllReduceStart, AllReduceWait>;
+                 AttentionBackward, AttentionDecode, AttentionScores, AttentionScoresBackward,
+                 ScaleMaskSoftmax, ScaleMaskSoftmaxBackward, AttentionContext,
+                 AttentionContextBackward, LogitMaximum, LogitSum, CrossEntropy, LossTotal,
+                 SquareSums, ClipFactor, AdamW, AllReduceStart, AllReduceWait>;
 
 inline constexpr size_t kOpKinds = std::variant_size_v<OpSpec>;
 

@@ -30,5 +30,7 @@ template <std::floating_point T>
 void add_optimizer(KernelTable& table);
 template <std::floating_point T>
 void add_product(KernelTable& table);
+template <std::floating_point T>
+void add_stored_attention(KernelTable& table);
 
 }  // namespace trireme::ops::reference

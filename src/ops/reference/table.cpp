@@ -11,6 +11,7 @@ KernelTable make_table() {
   reference::add_product<T>(table);
   reference::add_elementwise<T>(table);
   reference::add_attention<T>(table);
+  reference::add_stored_attention<T>(table);
   reference::add_cross_entropy<T>(table);
   reference::add_optimizer<T>(table);
   return table;

@@ -108,6 +108,42 @@ class Cases {
     add(program::AttentionBackward{op}, sizes, {.documents = documents, .layer = 2});
   }
 
+  void stored_attention(int64_t length, int64_t sequences, int64_t heads, int64_t head_dim) {
+    program::StoredAttentionSizes op;
+    op.length = length;
+    op.sequences = sequences;
+    op.heads = heads;
+    op.first_head = 3;
+    op.head_dim = head_dim;
+    const std::string sizes =
+        format("s {} b {} heads {} of {}", length, sequences, heads, head_dim);
+    add(program::AttentionScores{op}, sizes);
+    add(program::AttentionScoresBackward{op}, sizes);
+    add(program::AttentionContext{op}, sizes);
+    add(program::AttentionContextBackward{op}, sizes);
+    for (const double p : kProbabilities) {
+      op.dropout = {.site = RandomSite::attention_dropout, .probability = p};
+      softmax(op, format("{}, p {}", sizes, p));
+    }
+  }
+
+  // Both masks, each also in place.
+  void softmax(const program::StoredAttentionSizes& op, const std::string& sizes) {
+    for (const bool documents : {false, true}) {
+      const program::ScaleMaskSoftmax forward{op, documents};
+      const std::string detail = sizes + (documents ? ", documents" : "");
+      Case c = {.documents = documents, .layer = 2};
+      add(forward, detail, c);
+      c.in_place = Case::InPlace{forward.kScores, forward.kProbabilities};
+      add(forward, detail + " in place", c);
+    }
+    const program::ScaleMaskSoftmaxBackward backward{op};
+    Case c = {.layer = 2};
+    add(backward, sizes, c);
+    c.in_place = Case::InPlace{backward.kDkept, backward.kDscores};
+    add(backward, sizes + " in place", c);
+  }
+
   void decode(int64_t sequences, int64_t heads, int64_t head_dim, int64_t capacity) {
     add(
         program::AttentionDecode{
@@ -185,6 +221,11 @@ std::vector<Case> cases_for_tests() {
     cases.attention(64, 1, 2, 64, p, false);
     cases.attention(131, 2, 2, 80, p, true);
   }
+  cases.stored_attention(1, 1, 1, 16);
+  cases.stored_attention(5, 2, 1, 6);
+  cases.stored_attention(33, 2, 3, 16);
+  cases.stored_attention(64, 1, 2, 64);
+  cases.stored_attention(131, 2, 2, 80);
   for (const int64_t columns : {1, 5, 16, 65, 768, 1000}) {
     cases.layer_norm(1, columns);
     cases.layer_norm(67, columns);
@@ -258,6 +299,7 @@ std::vector<Case> cases_for_bench() {
     cases.dropout(kLength, kSequences, kHidden, p);
     cases.attention(kLength, kSequences, 12, 64, p, false);
   }
+  cases.stored_attention(kLength, kSequences, 12, 64);
   cases.attention(1024, 1, 12, 64, 0, false);
   cases.decode(kSequences, 12, 64, 1024);
   cases.cross_entropy(kTokens, kRows, kWords, 0, kWords);

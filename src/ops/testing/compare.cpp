@@ -97,6 +97,25 @@ Arithmetic of(const program::AttentionDecode& op, int operand) {
   if (operand != op.kContext) return {};  // keys and values are copied
   return {.roundings = 8, .terms = count(op.capacity + op.head_dim)};
 }
+Arithmetic of(const program::AttentionScores& op, int) {
+  return {.roundings = 2, .terms = count(op.head_dim)};
+}
+Arithmetic of(const program::AttentionScoresBackward& op, int) {
+  return {.roundings = 2, .terms = count(op.length)};
+}
+Arithmetic of(const program::ScaleMaskSoftmax& op, int) {
+  return {.roundings = 8, .terms = count(op.length)};
+}
+Arithmetic of(const program::ScaleMaskSoftmaxBackward& op, int) {
+  // dp and the sum of p dp cancel where p is near 1; what dropout's scale has rounded stays.
+  return {.roundings = 6 + 4 / (1 - op.dropout.probability), .terms = count(op.length)};
+}
+Arithmetic of(const program::AttentionContext& op, int) {
+  return {.roundings = 2, .terms = count(op.length)};
+}
+Arithmetic of(const program::AttentionContextBackward& op, int operand) {
+  return {.roundings = 2, .terms = count(operand == op.kDkept ? op.head_dim : op.length)};
+}
 Arithmetic of(const program::LogitMaximum&, int) {
   return {};
 }

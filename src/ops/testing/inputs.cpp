@@ -159,6 +159,39 @@ void derive(const program::AttentionBackward& op, const Case& c, HostOperands& o
   run_reference(program::Attention{op}, forward, c.layer);
 }
 
+// A matrix [b, heads, s, s] that is zero above the diagonal.
+void clear_above_diagonal(const program::AttentionSizes& op, std::span<float> matrix) {
+  const auto length = static_cast<size_t>(op.length);
+  for (size_t row = 0; row * length < matrix.size(); ++row) {
+    const auto first = matrix.begin() + static_cast<std::ptrdiff_t>(row * length);
+    std::fill(first + static_cast<std::ptrdiff_t>(row % length + 1),
+              first + static_cast<std::ptrdiff_t>(length), 0.0F);
+  }
+}
+void derive(const program::AttentionScoresBackward& op, const Case&, HostOperands& operands) {
+  clear_above_diagonal(op, operands.as<float>(op.kDscores));
+}
+void derive(const program::ScaleMaskSoftmax& op, const Case& c, HostOperands& operands) {
+  if (op.documents) fill_segment_starts(op, c, operands);
+}
+void derive(const program::ScaleMaskSoftmaxBackward& op, const Case& c, HostOperands& operands) {
+  program::ScaleMaskSoftmax forward{op};
+  forward.dropout.probability = 0;
+  const std::vector<void*> from = operands.addresses();
+  std::vector<void*> addresses(6);
+  addresses[forward.kScores] = from[op.kProbabilities];
+  addresses[forward.kSamples] = from[op.kSamples];
+  addresses[forward.kSeed] = from[op.kSeed];
+  addresses[forward.kProbabilities] = from[op.kProbabilities];
+  run_reference(forward, addresses, c.layer);
+}
+void derive(const program::AttentionContext& op, const Case&, HostOperands& operands) {
+  clear_above_diagonal(op, operands.as<float>(op.kKept));
+}
+void derive(const program::AttentionContextBackward& op, const Case&, HostOperands& operands) {
+  clear_above_diagonal(op, operands.as<float>(op.kKept));
+}
+
 // As if other ranks' shards had been reduced in: on some rows their largest logit is larger.
 template <class Spec>
 void derive_maximum(const Spec& op, HostOperands& operands) {
