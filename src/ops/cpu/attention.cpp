@@ -93,7 +93,7 @@ void forward_head(const program::Attention& op, const Arguments& arguments, int6
       lse[query] = static_cast<float>(double{row.maximum} + std::log(double{row.sum}));
       inverse_sums[r] = dropper.scale() / row.sum;
     }
-    key_product(head, queries, scores, v, context_tile);
+    key_product(head, queries, scores, head.keys, v, context_tile);
     for (int64_t r = 0; r < queries.count; ++r) {
       float* out = context + (first + r) * head.context_stride;
       const float* sums = context_tile + r * head.width;
@@ -185,9 +185,11 @@ void backward_head(const program::AttentionBackward& op, const Arguments& argume
                                   lse[query], row_sum, scores + r * head.keys,
                                   dscores + r * head.keys);
     }
-    key_product(head, queries, dscores, k, dq_tile);
-    query_product(head, queries, dscores, q_tile, dk);  // q_tile carries the scale
-    query_product(head, queries, scores, dcontext_tile, dv);
+    key_product(head, queries, dscores, head.keys, k, dq_tile);
+    query_product(head, queries, queries.first_key, head.length, dscores, head.keys, q_tile,
+                  dk);  // q_tile carries the scale
+    query_product(head, queries, queries.first_key, head.length, scores, head.keys, dcontext_tile,
+                  dv);
     for (int64_t r = 0; r < queries.count; ++r) {
       float* to = dq + (first + r) * head.qkv_stride;
       const float* from = dq_tile + r * head.width;

@@ -49,8 +49,13 @@ struct Queries {
   int64_t count;      // of queries
   int64_t first_key;  // of any of them, rounded down to a panel
 
+  /// Every query sees all keys up to its own.
+  Queries(const Head& head, int64_t first_query)
+      : first(first_query),
+        count(std::min(kAttentionTile, head.length - first_query)),
+        first_key(0) {}
   Queries(const Head& head, const int32_t* segment_starts, int64_t stride, int64_t first_query)
-      : first(first_query), count(std::min(kAttentionTile, head.length - first_query)) {
+      : Queries(head, first_query) {
     int64_t start = first;
     for (int64_t r = 0; r < count; ++r) {
       start = std::min<int64_t>(start, segment_starts[(first + r) * stride]);
@@ -79,29 +84,31 @@ HWY_INLINE void score_product(const Head& head, const Queries& queries, const fl
 
 /// out [count, width] = scores [count, keys] times by_key [keys, width].
 HWY_INLINE void key_product(const Head& head, const Queries& queries, const float* scores,
-                            const float* by_key, float* out) {
+                            int64_t scores_stride, const float* by_key, float* out) {
   for (int64_t column = 0; column < head.width; column += kPanelColumns) {
     for (int64_t r = 0; r < queries.count; r += kBlockRows) {
       multiply(std::min(kBlockRows, queries.count - r),
                std::min(kPanelColumns, head.width - column),
                queries.last_key(r) - queries.first_key,
-               {scores + r * head.keys + queries.first_key, head.keys, 1},
+               {scores + r * scores_stride + queries.first_key, scores_stride, 1},
                by_key + queries.first_key * head.width + column, head.width, false,
                out + r * head.width + column, head.width);
     }
   }
 }
 
-/// sums [keys, width] += the transpose of scores [count, keys] times rows [count, width].
-HWY_INLINE void query_product(const Head& head, const Queries& queries, const float* scores,
-                              const float* rows, float* sums) {
-  const int64_t end = queries.first + queries.count;
+/// sums [keys, width] += the transpose of scores [count, keys] times rows [count, width], for keys
+/// [begin, end) with begin at or after the first that the tile sees.
+HWY_INLINE void query_product(const Head& head, const Queries& queries, int64_t begin, int64_t end,
+                              const float* scores, int64_t scores_stride, const float* rows,
+                              float* sums) {
+  end = std::min(end, queries.first + queries.count);
   for (int64_t column = 0; column < head.width; column += kPanelColumns) {
-    for (int64_t key = queries.first_key; key < end; key += kBlockRows) {
+    for (int64_t key = begin; key < end; key += kBlockRows) {
       const int64_t r =
           std::max<int64_t>(0, key - queries.first);  // earlier queries see none of them
       multiply(std::min(kBlockRows, end - key), std::min(kPanelColumns, head.width - column),
-               queries.count - r, {scores + r * head.keys + key, 1, head.keys},
+               queries.count - r, {scores + r * scores_stride + key, 1, scores_stride},
                rows + r * head.width + column, head.width, true, sums + key * head.width + column,
                head.width);
     }

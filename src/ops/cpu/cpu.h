@@ -21,5 +21,7 @@ void add_embedding(KernelTable& table);
 void add_layer_norm(KernelTable& table);
 void add_optimizer(KernelTable& table);
 void add_product(KernelTable& table);
+void add_softmax(KernelTable& table);
+void add_stored_attention(KernelTable& table);
 
 }  // namespace trireme::ops::cpu

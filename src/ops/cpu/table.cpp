@@ -12,6 +12,8 @@ KernelTable make_table() {
   cpu::add_elementwise(table);
   cpu::add_attention(table);
   cpu::add_attention_decode(table);
+  cpu::add_stored_attention(table);
+  cpu::add_softmax(table);
   cpu::add_cross_entropy(table);
   cpu::add_optimizer(table);
   return table;

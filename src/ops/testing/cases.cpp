@@ -220,12 +220,15 @@ std::vector<Case> cases_for_tests() {
     cases.attention(33, 2, 3, 16, p, true);
     cases.attention(64, 1, 2, 64, p, false);
     cases.attention(131, 2, 2, 80, p, true);
+    cases.attention(403, 1, 1, 8, p, false);
+    cases.attention(403, 1, 1, 8, p, true);
   }
   cases.stored_attention(1, 1, 1, 16);
   cases.stored_attention(5, 2, 1, 6);
   cases.stored_attention(33, 2, 3, 16);
   cases.stored_attention(64, 1, 2, 64);
   cases.stored_attention(131, 2, 2, 80);
+  cases.stored_attention(403, 1, 1, 8);
   for (const int64_t columns : {1, 5, 16, 65, 768, 1000}) {
     cases.layer_norm(1, columns);
     cases.layer_norm(67, columns);
@@ -300,7 +303,7 @@ std::vector<Case> cases_for_bench() {
     cases.attention(kLength, kSequences, 12, 64, p, false);
   }
   cases.stored_attention(kLength, kSequences, 12, 64);
-  cases.attention(1024, 1, 12, 64, 0, false);
+  for (const int64_t heads : {1, 2, 3, 12}) cases.attention(1024, 1, heads, 64, 0, false);
   cases.decode(kSequences, 12, 64, 1024);
   cases.cross_entropy(kTokens, kRows, kWords, 0, kWords);
   cases.loss_total(kTokens);
