@@ -77,7 +77,7 @@ void forward_head(const program::Attention& op, const Arguments& arguments, int6
   float* scores = context_tile + kAttentionTile * head.width;
 
   const float scale = 1.0F / std::sqrt(static_cast<float>(head.d));
-  transpose_to_panels(q + head.d, head.qkv_stride, head.length, head.d, k_panels);
+  pack<kPanelColumns>({q + head.d, head.qkv_stride}, 0, head.length, 0, head.d, k_panels);
   copy_rows(q + 2 * head.d, head.qkv_stride, head.length, head.d, 1.0F, v, head.width);
   for (int64_t first = 0; first < head.length; first += kAttentionTile) {
     const Queries queries(head, segment_starts, op.sequences, first);
@@ -161,8 +161,8 @@ void backward_head(const program::AttentionBackward& op, const Arguments& argume
   float* dscores = scores + kAttentionTile * head.keys;
 
   const float scale = 1.0F / std::sqrt(static_cast<float>(head.d));
-  transpose_to_panels(q + head.d, head.qkv_stride, head.length, head.d, k_panels);
-  transpose_to_panels(q + 2 * head.d, head.qkv_stride, head.length, head.d, v_panels);
+  pack<kPanelColumns>({q + head.d, head.qkv_stride}, 0, head.length, 0, head.d, k_panels);
+  pack<kPanelColumns>({q + 2 * head.d, head.qkv_stride}, 0, head.length, 0, head.d, v_panels);
   copy_rows(q + head.d, head.qkv_stride, head.length, head.d, 1.0F, k, head.width);
   std::memset(dk, 0, static_cast<size_t>(2 * head.keys * head.width) * sizeof(float));
   for (int64_t first = 0; first < head.length; first += kAttentionTile) {

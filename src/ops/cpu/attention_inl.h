@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "core/random.h"
+#include "ops/cpu/pack_inl.h"
 #include "ops/cpu/panel_inl.h"
 #include "program/op/attention.h"
 

@@ -80,24 +80,6 @@ HWY_INLINE void copy_rows(const float* from, int64_t from_stride, int64_t rows, 
   }
 }
 
-/// The transpose of from [rows, columns] in panels of kPanelColumns: element (row, column) goes to
-/// to[panel][column][row within the panel]. The last panel's missing rows are zero.
-HWY_INLINE void transpose_to_panels(const float* from, int64_t from_stride, int64_t rows,
-                                    int64_t columns, float* to) {
-  for (int64_t first = 0; first < rows; first += kPanelColumns) {
-    float* panel = to + first * columns;
-    for (int64_t j = 0; j < kPanelColumns; ++j) {
-      const float* row = from + (first + j) * from_stride;
-      if (first + j + kPrefetchRows < rows) {
-        prefetch_row(row + kPrefetchRows * from_stride, columns);
-      }
-      for (int64_t column = 0; column < columns; ++column) {
-        panel[column * kPanelColumns + j] = first + j < rows ? row[column] : 0.0F;
-      }
-    }
-  }
-}
-
 }  // namespace HWY_NAMESPACE
 }  // namespace trireme::ops::cpu
 HWY_AFTER_NAMESPACE();

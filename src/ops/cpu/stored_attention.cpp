@@ -39,7 +39,7 @@ void outer_product(const AttentionSizes& op, const HeadTasks::Task& task,
   float* right_panels = workspace;
   float* left_tile = right_panels + head.keys * head.width;
   float* tile = left_tile + kAttentionTile * head.width;
-  transpose_to_panels(right.data, right.stride, task.end, head.d, right_panels);
+  pack<kPanelColumns>({right.data, right.stride}, 0, task.end, 0, head.d, right_panels);
   for (int64_t first = task.begin; first < task.end; first += kAttentionTile) {
     const Queries queries(head, first);
     copy_rows(left.at(first), left.stride, queries.count, head.d, 1.0F, left_tile, head.width);

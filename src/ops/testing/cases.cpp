@@ -108,40 +108,30 @@ class Cases {
     add(program::AttentionBackward{op}, sizes, {.documents = documents, .layer = 2});
   }
 
-  void stored_attention(int64_t length, int64_t sequences, int64_t heads, int64_t head_dim) {
-    program::StoredAttentionSizes op;
-    op.length = length;
-    op.sequences = sequences;
-    op.heads = heads;
-    op.first_head = 3;
-    op.head_dim = head_dim;
+  void attention_products(int64_t length, int64_t sequences, int64_t heads, int64_t head_dim) {
+    const auto op = stored(length, sequences, heads, head_dim, 0);
     const std::string sizes =
         format("s {} b {} heads {} of {}", length, sequences, heads, head_dim);
     add(program::AttentionScores{op}, sizes);
     add(program::AttentionScoresBackward{op}, sizes);
     add(program::AttentionContext{op}, sizes);
     add(program::AttentionContextBackward{op}, sizes);
-    for (const double p : kProbabilities) {
-      op.dropout = {.site = RandomSite::attention_dropout, .probability = p};
-      softmax(op, format("{}, p {}", sizes, p));
-    }
   }
 
-  // Both masks, each also in place.
-  void softmax(const program::StoredAttentionSizes& op, const std::string& sizes) {
-    for (const bool documents : {false, true}) {
-      const program::ScaleMaskSoftmax forward{op, documents};
-      const std::string detail = sizes + (documents ? ", documents" : "");
-      Case c = {.documents = documents, .layer = 2};
-      add(forward, detail, c);
-      c.in_place = Case::InPlace{forward.kScores, forward.kProbabilities};
-      add(forward, detail + " in place", c);
-    }
+  // Backward knows no documents.
+  void softmax(int64_t length, int64_t sequences, int64_t heads, double p, bool documents) {
+    const auto op = stored(length, sequences, heads, 16, p);
+    const std::string sizes = format("s {} b {} heads {}, p {}{}", length, sequences, heads, p,
+                                     documents ? ", documents" : "");
+    const auto add_both_places = [&](const program::OpSpec& spec, Case::InPlace place) {
+      add(spec, sizes, {.documents = documents, .layer = 2});
+      add(spec, sizes + " in place", {.documents = documents, .in_place = place, .layer = 2});
+    };
+    const program::ScaleMaskSoftmax forward{op, documents};
+    add_both_places(forward, {forward.kScores, forward.kProbabilities});
+    if (documents) return;
     const program::ScaleMaskSoftmaxBackward backward{op};
-    Case c = {.layer = 2};
-    add(backward, sizes, c);
-    c.in_place = Case::InPlace{backward.kDkept, backward.kDscores};
-    add(backward, sizes + " in place", c);
+    add_both_places(backward, {backward.kDkept, backward.kDscores});
   }
 
   void decode(int64_t sequences, int64_t heads, int64_t head_dim, int64_t capacity) {
@@ -184,6 +174,17 @@ class Cases {
   std::vector<Case> take() { return std::move(cases_); }
 
  private:
+  static program::StoredAttentionSizes stored(int64_t length, int64_t sequences, int64_t heads,
+                                              int64_t head_dim, double p) {
+    program::StoredAttentionSizes op;
+    op.length = length;
+    op.sequences = sequences;
+    op.heads = heads;
+    op.first_head = 3;
+    op.head_dim = head_dim;
+    op.dropout = {.site = RandomSite::attention_dropout, .probability = p};
+    return op;
+  }
   void add(const program::OpSpec& op, const std::string& detail, Case c = {}) {
     c.name = format("{} {}", program::name_of(op), detail);
     c.op = op;
@@ -222,13 +223,19 @@ std::vector<Case> cases_for_tests() {
     cases.attention(131, 2, 2, 80, p, true);
     cases.attention(403, 1, 1, 8, p, false);
     cases.attention(403, 1, 1, 8, p, true);
+    for (const bool documents : {false, true}) {
+      cases.softmax(1, 1, 1, p, documents);
+      cases.softmax(5, 2, 1, p, documents);
+      cases.softmax(33, 2, 3, p, documents);
+      cases.softmax(131, 2, 2, p, documents);
+    }
   }
-  cases.stored_attention(1, 1, 1, 16);
-  cases.stored_attention(5, 2, 1, 6);
-  cases.stored_attention(33, 2, 3, 16);
-  cases.stored_attention(64, 1, 2, 64);
-  cases.stored_attention(131, 2, 2, 80);
-  cases.stored_attention(403, 1, 1, 8);
+  cases.attention_products(1, 1, 1, 16);
+  cases.attention_products(5, 2, 1, 6);
+  cases.attention_products(33, 2, 3, 16);
+  cases.attention_products(64, 1, 2, 64);
+  cases.attention_products(131, 2, 2, 80);
+  cases.attention_products(403, 1, 1, 8);
   for (const int64_t columns : {1, 5, 16, 65, 768, 1000}) {
     cases.layer_norm(1, columns);
     cases.layer_norm(67, columns);
@@ -301,8 +308,9 @@ std::vector<Case> cases_for_bench() {
   for (const double p : {0.0, 0.1}) {
     cases.dropout(kLength, kSequences, kHidden, p);
     cases.attention(kLength, kSequences, 12, 64, p, false);
+    cases.softmax(kLength, kSequences, 12, p, false);
   }
-  cases.stored_attention(kLength, kSequences, 12, 64);
+  cases.attention_products(kLength, kSequences, 12, 64);
   for (const int64_t heads : {1, 2, 3, 12}) cases.attention(1024, 1, heads, 64, 0, false);
   cases.decode(kSequences, 12, 64, 1024);
   cases.cross_entropy(kTokens, kRows, kWords, 0, kWords);
