@@ -1,3 +1,5 @@
+#include <memory>
+
 #include "model/blocks.h"
 
 namespace trireme::model {
@@ -6,14 +8,102 @@ using namespace program;
 
 namespace {
 
-// Scores, softmax and context over this rank's heads, each mode in its own way.
-AttentionSizes attention_sizes(const Sizes& z) {
-  return {.length = z.s,
-          .sequences = z.b,
-          .heads = z.local_heads,
-          .first_head = z.first_head,
-          .head_dim = z.head_dim,
-          .dropout = {.site = RandomSite::attention_dropout, .probability = z.attention_dropout}};
+template <class Spec>
+Spec sized(const Sizes& z) {
+  Spec op;
+  op.length = z.s;
+  op.sequences = z.b;
+  op.heads = z.local_heads;
+  op.first_head = z.first_head;
+  op.head_dim = z.head_dim;
+  op.dropout = {.site = RandomSite::attention_dropout, .probability = z.attention_dropout};
+  return op;
+}
+
+// Values of the block between which the core lies.
+struct Ends {
+  int qkv, context, samples, seed;
+};
+
+// Scores, softmax and context of this rank's heads.
+class Core {
+ public:
+  virtual ~Core() = default;
+  virtual void forward(BlockBuilder& block, const Sizes& z, const Ends& ends) = 0;
+  virtual void backward(BlockBuilder& block, const Sizes& z, const Ends& ends, int dcontext,
+                        int dqkv) = 0;
+};
+
+class RecomputedCore final : public Core {
+ public:
+  void forward(BlockBuilder& block, const Sizes& z, const Ends& ends) override {
+    segment_starts_ = block.field(BatchField::segment_starts, {z.s, z.b});
+    lse_ = block.local("lse", {z.b, z.local_heads, z.s});
+    block.forward(sized<Attention>(z),
+                  {ends.qkv, segment_starts_, ends.samples, ends.seed, ends.context, lse_});
+  }
+  void backward(BlockBuilder& block, const Sizes& z, const Ends& ends, int dcontext,
+                int dqkv) override {
+    block.input_gradient(
+        sized<AttentionBackward>(z),
+        {dcontext, ends.qkv, ends.context, lse_, segment_starts_, ends.samples, ends.seed, dqkv});
+  }
+
+ private:
+  int segment_starts_ = kNoValue;
+  int lse_ = kNoValue;
+};
+
+class StoredCore final : public Core {
+ public:
+  void forward(BlockBuilder& block, const Sizes& z, const Ends& ends) override {
+    const Shape scores = {z.b, z.local_heads, z.s, z.s};
+    const bool drops = z.attention_dropout > 0;
+    const int segment_starts =
+        z.documents ? block.field(BatchField::segment_starts, {z.s, z.b}) : kNoValue;
+    probabilities_ = block.local("probabilities", scores);  // of the scores in place
+    kept_ = drops ? block.local("kept", scores) : probabilities_;
+    auto softmax = sized<ScaleMaskSoftmax>(z);
+    softmax.documents = z.documents;
+    block.forward(sized<AttentionScores>(z), {ends.qkv, probabilities_});
+    block.forward(softmax, {probabilities_, segment_starts, ends.samples, ends.seed, probabilities_,
+                            drops ? kept_ : kNoValue});
+    block.forward(sized<AttentionContext>(z), {kept_, ends.qkv, ends.context});
+  }
+  void backward(BlockBuilder& block, const Sizes& z, const Ends& ends, int dcontext,
+                int dqkv) override {
+    const int dkept = block.local("dkept", {z.b, z.local_heads, z.s, z.s});  // becomes dscores
+    block.input_gradient(sized<AttentionContextBackward>(z),
+                         {dcontext, kept_, ends.qkv, dkept, dqkv});
+    block.input_gradient(sized<ScaleMaskSoftmaxBackward>(z),
+                         {dkept, probabilities_, ends.samples, ends.seed, dkept});
+    block.input_gradient(sized<AttentionScoresBackward>(z), {dkept, ends.qkv, dqkv});
+  }
+
+ private:
+  int probabilities_ = kNoValue;
+  int kept_ = kNoValue;
+};
+
+class DecodingCore final : public Core {
+ public:
+  void forward(BlockBuilder& block, const Sizes& z, const Ends& ends) override {
+    const Shape cache = {z.b, z.local_heads, z.capacity, z.head_dim};
+    block.forward(
+        AttentionDecode{.sequences = z.b,
+                        .heads = z.local_heads,
+                        .head_dim = z.head_dim,
+                        .capacity = z.capacity},
+        {ends.qkv, block.field(BatchField::cache_lengths, {z.b}), block.persistent("keys", cache),
+         block.persistent("values", cache), ends.context});
+  }
+  void backward(BlockBuilder&, const Sizes&, const Ends&, int, int) override {}
+};
+
+std::unique_ptr<Core> core_of(const Sizes& z) {
+  if (z.mode == Mode::decode) return std::make_unique<DecodingCore>();
+  if (z.attention == AttentionForm::stored) return std::make_unique<StoredCore>();
+  return std::make_unique<RecomputedCore>();
 }
 
 }  // namespace
@@ -46,22 +136,9 @@ Block attention_block(const Sizes& z) {
                 {x, gamma.value, beta.value, u, mean, rstd});
   block.forward(Product{.rows = n, .in = z.h, .out = 3 * local, .bias = true},
                 {u, w_qkv.value, b_qkv.value, qkv});
-  int segment_starts = kNoValue;
-  int lse = kNoValue;
-  if (z.mode == Mode::decode) {
-    const Shape cache = {z.b, z.local_heads, z.capacity, z.head_dim};
-    block.forward(AttentionDecode{.sequences = z.b,
-                                  .heads = z.local_heads,
-                                  .head_dim = z.head_dim,
-                                  .capacity = z.capacity},
-                  {qkv, block.field(BatchField::cache_lengths, {z.b}),
-                   block.persistent("keys", cache), block.persistent("values", cache), context});
-  } else {
-    segment_starts = block.field(BatchField::segment_starts, {z.s, z.b});
-    lse = block.local("lse", {z.b, z.local_heads, z.s});
-    block.forward(Attention{attention_sizes(z)},
-                  {qkv, segment_starts, samples, seed, context, lse});
-  }
+  const Ends ends = {.qkv = qkv, .context = context, .samples = samples, .seed = seed};
+  const std::unique_ptr<Core> core = core_of(z);
+  core->forward(block, z, ends);
   block.forward(Product{.rows = n, .in = local, .out = z.h}, {context, w_proj.value, kNoValue, o});
   g_forward(block, z, o, n * z.h);
   block.forward(BiasDropoutAdd{.length = z.s, .sequences = z.b, .hidden = z.h, .dropout = dropout},
@@ -84,8 +161,7 @@ Block attention_block(const Sizes& z) {
                        {d_o, w_proj.value, dcontext});
   block.weight_gradient(ProductWeightGradient{.rows = n, .in = local, .out = z.h},
                         {d_o, context, w_proj.gradient});
-  block.input_gradient(AttentionBackward{attention_sizes(z)},
-                       {dcontext, qkv, context, lse, segment_starts, samples, seed, dqkv});
+  core->backward(block, z, ends, dcontext, dqkv);
   block.input_gradient(ProductInputGradient{.rows = n, .in = z.h, .out = 3 * local},
                        {dqkv, w_qkv.value, du});
   f_backward_start(block, z, du, n * z.h);

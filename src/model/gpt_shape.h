@@ -5,6 +5,12 @@
 
 namespace trireme::model {
 
+/// What attention keeps for its backward. The model and its tensors do not depend on it.
+enum class AttentionForm : uint8_t {
+  recomputed,  ///< one number per row; backward computes the scores again (Attention)
+  stored,      ///< s x s probabilities of each head, before and behind dropout (ScaleMaskSoftmax)
+};
+
 /// The sizes of a GPT: pre-layer-norm, learned positions, tanh GELU, biases everywhere but in the
 /// head. Letters as in the paper.
 struct GptShape {
@@ -22,6 +28,7 @@ struct GptShape {
   double norm_epsilon = 1e-5;
   double init_deviation = 0.02;
   bool tied_embeddings = true;
+  AttentionForm attention = AttentionForm::recomputed;
 
   [[nodiscard]] int64_t head_dim() const { return hidden / heads; }
   /// Rows of the vocabulary in all ranks' storage together.
@@ -36,6 +43,8 @@ struct GptShape {
 struct BatchShape {
   int64_t sequences = 1;  ///< b, per microbatch
   int microbatches = 1;   ///< m, per data-parallel rank
+  /// Tokens attend to their own document only; otherwise every segment start has to be 0.
+  bool documents = true;
   bool operator==(const BatchShape&) const = default;
 };
 

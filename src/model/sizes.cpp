@@ -26,7 +26,9 @@ Sizes sizes_of(const GptShape& shape, const BatchShape& batch, const parallel::T
       .capacity = capacity,
       .epsilon = shape.norm_epsilon,
       .hidden_dropout = mode == Mode::train ? shape.hidden_dropout : 0,
-      .attention_dropout = mode == Mode::train ? shape.attention_dropout : 0};
+      .attention_dropout = mode == Mode::train ? shape.attention_dropout : 0,
+      .attention = shape.attention,
+      .documents = batch.documents};
 }
 
 void g_forward(program::BlockBuilder& block, const Sizes& z, int value, int64_t elements) {

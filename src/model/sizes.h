@@ -29,6 +29,8 @@ struct Sizes {
   double epsilon = 1e-5;
   double hidden_dropout = 0;     ///< 0 unless training
   double attention_dropout = 0;  ///< 0 unless training
+  AttentionForm attention = AttentionForm::recomputed;
+  bool documents = true;
 
   [[nodiscard]] int64_t rows() const { return s * b; }
   [[nodiscard]] bool trains() const { return mode == Mode::train; }
