@@ -41,7 +41,7 @@ class Golden {
     return std::stoll(file_.metadata().at(key));
   }
 
-  [[nodiscard]] model::RunRequest request() const {
+  [[nodiscard]] model::RunRequest request(model::AttentionForm attention) const {
     const auto b = integer("micro_batch_size");
     return {.shape = {.layers = static_cast<int>(integer("num_layers")),
                       .hidden = integer("hidden_size"),
@@ -55,7 +55,8 @@ class Golden {
                       .norm_epsilon = number("layernorm_epsilon"),
                       .init_deviation = number("init_method_std"),
                       .tied_embeddings =
-                          file_.metadata().at("untie_embeddings_and_output_weights") == "false"},
+                          file_.metadata().at("untie_embeddings_and_output_weights") == "false",
+                      .attention = attention},
             .batch = {.sequences = b,
                       .microbatches = static_cast<int>(integer("global_batch_size") / b)},
             .optimizer = {.beta1 = number("adam_beta1"),
@@ -72,10 +73,11 @@ class Golden {
 // The trainer's session on one backend, fed with the golden batches.
 class GoldenRun {
  public:
-  GoldenRun(const Golden& golden, const ops::KernelTable& kernels, int threads)
+  GoldenRun(const Golden& golden, const ops::KernelTable& kernels, int threads,
+            model::AttentionForm attention)
       : golden_(golden),
         cpu_(threads),
-        session_(model::plan_run(with_threads(golden.request(), threads)),
+        session_(model::plan_run(with_threads(golden.request(attention), threads)),
                  {.device = &cpu_, .kernels = &kernels, .profile = {.threads = threads}}, solo_),
         tokens_(golden.read<int32_t>("tokens")),
         mask_(golden.read<float>("loss_mask")) {
@@ -214,6 +216,7 @@ struct Case {
   const char* file;
   const char* kernels;
   int threads;
+  model::AttentionForm attention = model::AttentionForm::recomputed;
 };
 
 class GoldenTest : public testing::TestWithParam<Case> {
@@ -232,7 +235,7 @@ constexpr double kGradientTolerance = 8e-6;
 constexpr double kMomentTolerance = 1.6e-5;
 
 TEST_P(GoldenTest, StartsFromTheSameWeightsBitForBit) {
-  GoldenRun run(golden_, kernels(), GetParam().threads);
+  GoldenRun run(golden_, kernels(), GetParam().threads, GetParam().attention);
   ThreadPool pool(1);
   for (const TensorId id : run.tensors()) {
     const auto& tensor = run.plan().table[id];
@@ -244,7 +247,7 @@ TEST_P(GoldenTest, StartsFromTheSameWeightsBitForBit) {
 }
 
 TEST_P(GoldenTest, HasPyTorchsLossGradientsMomentsAndUpdatesInEveryStep) {
-  GoldenRun run(golden_, kernels(), GetParam().threads);
+  GoldenRun run(golden_, kernels(), GetParam().threads, GetParam().attention);
   const auto losses = golden_.read<double>("losses");
   const auto norms = golden_.read<double>("grad_norms");
   for (int step = 1; step <= 3; ++step) {
@@ -294,7 +297,7 @@ TEST_P(GoldenTest, HasPyTorchsLossGradientsMomentsAndUpdatesInEveryStep) {
 }
 
 TEST_P(GoldenTest, FollowsPyTorchsLossesForTwentySteps) {
-  GoldenRun run(golden_, kernels(), GetParam().threads);
+  GoldenRun run(golden_, kernels(), GetParam().threads, GetParam().attention);
   for (const TensorId id : run.tensors()) {
     run.write(id, TensorState::parameter,
               golden_.read<float>("step1.parameter." + run.plan().table[id].name));
@@ -311,9 +314,14 @@ INSTANTIATE_TEST_SUITE_P(
     PyTorch, GoldenTest,
     testing::Values(Case{"gpt_plain", "reference", 1}, Case{"gpt_dropout", "reference", 1},
                     Case{"gpt_untied_masked", "reference", 1}, Case{"gpt_plain", "cpu", 1},
-                    Case{"gpt_dropout", "cpu", 2}, Case{"gpt_untied_masked", "cpu", 3}),
+                    Case{"gpt_dropout", "cpu", 2}, Case{"gpt_untied_masked", "cpu", 3},
+                    Case{"gpt_dropout", "reference", 1, model::AttentionForm::stored},
+                    Case{"gpt_plain", "cpu", 1, model::AttentionForm::stored},
+                    Case{"gpt_dropout", "cpu", 2, model::AttentionForm::stored}),
     [](const auto& param_info) {
-      return std::string(param_info.param.file) + "_" + param_info.param.kernels;
+      const bool stored = param_info.param.attention == model::AttentionForm::stored;
+      return std::string(param_info.param.file) + "_" + param_info.param.kernels +
+             (stored ? "_stored" : "");
     });
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
 // A small run of the trainer with everything it needs, for tests of whole runs.
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,7 +43,9 @@ struct RunOptions {
   int microbatches = 2;
   int readers = 0;
   double dropout = 0.1;
-  bool grows = false;  ///< from one microbatch to all, by one every 4 samples
+  model::AttentionForm attention = model::AttentionForm::recomputed;
+  bool documents = true;  ///< the program keeps them apart where the rules of the data ask for it
+  bool grows = false;     ///< from one microbatch to all, by one every 4 samples
 };
 
 /// What the model of a run is on, when it is not on the cores.
@@ -60,25 +63,27 @@ struct TestRun {
       const data::BatchRules& rules = {.vocab_size = kWords}, const Machine* machine = nullptr)
       : cpu(options.threads),
         batches(std::make_shared<const data::Batches>(std::move(source), rules)),
-        session(
-            model::plan_run(
-                {.shape = {.layers = 2,
-                           .hidden = 40,
-                           .heads = 5,
-                           .ffn = 160,
-                           .length = kLength,
-                           .positions = kLength,
-                           .vocabulary = kWords,
-                           .hidden_dropout = options.dropout,
-                           .attention_dropout = options.dropout},
-                 .batch = {.sequences = options.micro_batch, .microbatches = options.microbatches},
-                 .smaller_batches = options.grows ? std::vector{1, 2} : std::vector<int>{},
-                 .profile = {.threads = options.threads},
-                 .evaluate = true}),
-            {.device = machine ? &machine->device : &cpu,
-             .kernels = machine ? &machine->kernels : &ops::cpu_kernels(),
-             .profile = {.threads = options.threads}},
-            machine ? machine->tensor_group : solo),
+        session(model::plan_run(
+                    {.shape = {.layers = 2,
+                               .hidden = 40,
+                               .heads = 5,
+                               .ffn = 160,
+                               .length = kLength,
+                               .positions = kLength,
+                               .vocabulary = kWords,
+                               .hidden_dropout = options.dropout,
+                               .attention_dropout = options.dropout,
+                               .attention = options.attention},
+                     .batch = {.sequences = options.micro_batch,
+                               .microbatches = options.microbatches,
+                               .documents = options.documents},
+                     .smaller_batches = options.grows ? std::vector{1, 2} : std::vector<int>{},
+                     .profile = {.threads = options.threads},
+                     .evaluate = true}),
+                {.device = machine ? &machine->device : &cpu,
+                 .kernels = machine ? &machine->kernels : &ops::cpu_kernels(),
+                 .profile = {.threads = options.threads}},
+                machine ? machine->tensor_group : solo),
         trainer(session, batches, course(options),
                 {.style = config::LrDecayStyle::cosine,
                  .most = 3e-3,
@@ -125,6 +130,32 @@ struct TestRun {
   std::shared_ptr<const data::Batches> batches;
   engine::Session session;
   train::Trainer trainer;
+};
+
+// Two documents of 10 and 14 tokens, EOD included, packed into one sample; or each in a sample of
+// its own, with EODs behind it, which have no loss.
+inline constexpr int32_t kEod = 60;
+class PackedSamples final : public data::SampleSource {
+ public:
+  explicit PackedSamples(bool packed) : packed_(packed) {}
+  [[nodiscard]] int64_t samples() const override { return packed_ ? 1 : 2; }
+  [[nodiscard]] int64_t sequence_length() const override { return kLength; }
+  void read(int64_t k, std::span<int32_t> tokens) const override {
+    std::fill(tokens.begin(), tokens.end(), kEod);
+    if (packed_ || k == 0) write(10, 3, tokens);
+    if (packed_) write(14, 8, tokens.subspan(10));
+    if (k == 1) write(14, 8, tokens);
+  }
+  [[nodiscard]] std::string origin(int64_t, int64_t) const override { return "here"; }
+
+ private:
+  static void write(int length, int word, std::span<int32_t> tokens) {
+    for (int i = 0; i + 1 < length; ++i) {
+      tokens[static_cast<size_t>(i)] = word;
+      word = (word * 7 + 3) % kEod;
+    }
+  }
+  bool packed_;
 };
 
 }  // namespace trireme

@@ -46,32 +46,6 @@ TEST(Training, HasTheSameLossesForAnyMicrobatchUpToTheOrderOfSums) {
   }
 }
 
-// Two documents of 10 and 14 tokens, EOD included, packed into one sample; or each in a sample of
-// its own, with EODs behind it, which have no loss.
-constexpr int32_t kEod = 60;
-class PackedSamples final : public data::SampleSource {
- public:
-  explicit PackedSamples(bool packed) : packed_(packed) {}
-  [[nodiscard]] int64_t samples() const override { return packed_ ? 1 : 2; }
-  [[nodiscard]] int64_t sequence_length() const override { return kLength; }
-  void read(int64_t k, std::span<int32_t> tokens) const override {
-    std::fill(tokens.begin(), tokens.end(), kEod);
-    if (packed_ || k == 0) write(10, 3, tokens);
-    if (packed_) write(14, 8, tokens.subspan(10));
-    if (k == 1) write(14, 8, tokens);
-  }
-  [[nodiscard]] std::string origin(int64_t, int64_t) const override { return "here"; }
-
- private:
-  static void write(int length, int word, std::span<int32_t> tokens) {
-    for (int i = 0; i + 1 < length; ++i) {
-      tokens[static_cast<size_t>(i)] = word;
-      word = (word * 7 + 3) % kEod;
-    }
-  }
-  bool packed_;
-};
-
 // Loss, loss by the evaluation program, and gradient norm of the first step.
 std::array<double, 3> first_step(bool packed, bool reset, const RunOptions& options) {
   TestRun run(options, std::make_shared<PackedSamples>(packed),

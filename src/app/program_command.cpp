@@ -63,7 +63,7 @@ int run(const ProgramOptions& options, const config::OptionSet& /*set*/) {
   }
   const model::RunPlan plan =
       model::plan_run({.shape = train::gpt_shape(options.model, *options.model.vocab_size),
-                       .batch = {.sequences = options.micro_batch_size},
+                       .batch = {.sequences = options.micro_batch_size, .documents = false},
                        .topology = topology,
                        .at = {.pipeline = static_cast<int>(options.pipeline_rank)},
                        .evaluate = true,

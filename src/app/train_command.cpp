@@ -161,8 +161,9 @@ int run(const TrainCommandOptions& command, const config::OptionSet& set) {
   const int64_t vocabulary = vocabulary_of(options, tokenizer);
   const bool validates = options.logging.eval_iters > 0;
   const train::RunCourse course = train::run_course(options, topology);
-  const train::BatchShapes batches =
+  train::BatchShapes batches =
       train::batch_shapes(course, options.batch.micro_batch_size, topology);
+  batches.largest.documents = options.data.reset_attention_mask;
   model::RunPlan plan = model::plan_run({.shape = train::gpt_shape(options.model, vocabulary),
                                          .batch = batches.largest,
                                          .smaller_batches = batches.smaller,

@@ -84,6 +84,41 @@ TEST(ChunkProgram, HasTheFlopsOfThePapersFormula) {
   }
 }
 
+TEST(ChunkProgram, StoresThePapersProbabilitiesOnlyWhereAskedTo) {
+  // 5 a s / h of the paper's memory formula: the output of the softmax, that of dropout and, here
+  // drawn again rather than stored, the mask of dropout (2 + 2 + 1 bytes of s b h; here 4 + 4).
+  GptShape shape = gpt2_124m();
+  const int64_t s = shape.length;
+  const int64_t b = 4;
+  const int64_t rows = s * b * shape.heads;
+  const auto plan_of = [&](AttentionForm form, double dropout) {
+    shape.attention = form;
+    shape.attention_dropout = dropout;
+    return plan_run({.shape = shape, .batch = {.sequences = b}});
+  };
+  for (const double dropout : {0.0, 0.1}) {
+    const RunPlan recomputed = plan_of(AttentionForm::recomputed, dropout);
+    const RunPlan stored = plan_of(AttentionForm::stored, dropout);
+    const int64_t matrices = dropout > 0 ? 2 : 1;
+    EXPECT_EQ(stored.train[0].slots.saved_bytes - recomputed.train[0].slots.saved_bytes,
+              shape.layers * 4 * (matrices * rows * s - rows));
+    EXPECT_DOUBLE_EQ(stored.nominal_step_flops(), recomputed.nominal_step_flops());
+    EXPECT_LT(program::totals(stored.train[0].program).backward.flops,
+              program::totals(recomputed.train[0].program).backward.flops);
+  }
+}
+
+TEST(ChunkProgram, ReadsSegmentStartsOnlyWhereDocumentsAreKeptApart) {
+  GptShape shape = tiny();
+  shape.attention = AttentionForm::stored;
+  for (const bool documents : {false, true}) {
+    const RunPlan plan =
+        plan_run({.shape = shape, .batch = {.sequences = 2, .documents = documents}});
+    const auto field = static_cast<size_t>(program::BatchField::segment_starts);
+    EXPECT_EQ(plan.batch_layout.bytes[field] > 0, documents);
+  }
+}
+
 TEST(ChunkProgram, SendsThePapersBytesPerLayer) {
   // 8 b s h (t - 1)/t elements per layer and microbatch: two all-reduces forward, two backward
   // (section 3.2)

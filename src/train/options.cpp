@@ -33,7 +33,9 @@ model::GptShape gpt_shape(const config::ModelOptions& options, int64_t vocabular
           .attention_dropout = options.attention_dropout,
           .norm_epsilon = options.norm_epsilon,
           .init_deviation = options.init_method_std,
-          .tied_embeddings = !options.untie_embeddings_and_output_weights};
+          .tied_embeddings = !options.untie_embeddings_and_output_weights,
+          .attention = options.stores_scores() ? model::AttentionForm::stored
+                                               : model::AttentionForm::recomputed};
 }
 
 parallel::Topology topology(const config::ParallelOptions& parallel, int64_t ranks) {

@@ -56,7 +56,7 @@ void require_continuable(const checkpoint::CheckpointReader& reader, const Train
           .remedy = "give the same options, or start a new run without --load"});
   };
   refuse(pick(config::differences(saved.model, options.model),
-              std::array{"hidden-dropout", "attention-dropout"}, false),
+              std::array{"hidden-dropout", "attention-dropout", "attention-backend"}, false),
          "the checkpoint is of another model: ", "a run continues with the same model");
   refuse(pick(config::differences(saved.batch, options.batch), std::array{"seed"}, true),
          "the checkpoint is of another run: ",

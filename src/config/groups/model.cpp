@@ -79,6 +79,13 @@ const Group& ModelOptions::group() {
               {.name = "untie-embeddings-and-output-weights",
                .help =
                    "compute the logits with a weight of their own rather than the word embedding"}),
+          field(&O::attention_backend,
+                {.name = "attention-backend",
+                 .help = "auto, flash, fused: backward computes the scores again, memory grows "
+                         "with s; unfused, local: scores, softmax and context in steps, whose s x "
+                         "s probabilities are stored (the 5 a s / h of the paper's formula); "
+                         "losses agree up to rounding",
+                 .words = {"auto", "flash", "fused", "unfused", "local"}}),
       }};
   return table;
 }

@@ -6,6 +6,10 @@
 
 namespace trireme::config {
 
+/// Megatron-LM's names for the ways of attention. There are two here: flash and fused never store s
+/// x s, unfused and local do.
+enum class AttentionBackend { automatic, flash, fused, unfused, local };
+
 /// Shape and initialisation of the GPT. Letters of SC'21 section 3.1 beside the names.
 struct ModelOptions {
   int64_t num_layers = 0;                               ///< l
@@ -21,7 +25,13 @@ struct ModelOptions {
   double norm_epsilon = 1e-5;
   double init_method_std = 0.02;
   bool untie_embeddings_and_output_weights = false;
+  AttentionBackend attention_backend = AttentionBackend::automatic;
 
+  /// Whether attention stores its probabilities for backward.
+  [[nodiscard]] bool stores_scores() const {
+    return attention_backend == AttentionBackend::unfused ||
+           attention_backend == AttentionBackend::local;
+  }
   /// Width of the MLP, 4h unless set.
   [[nodiscard]] int64_t ffn() const { return ffn_hidden_size.value_or(4 * hidden_size); }
   /// Rows of the position embedding, s unless set.

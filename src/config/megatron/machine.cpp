@@ -17,7 +17,7 @@ Section kernels_section() {
   always(s, {"use-mcore-models", "use-legacy-models"}, "there is one implementation of the model");
   always_at(s, "transformer-impl", {"local", "transformer_engine"},
             "there is one implementation of the model");
-  always_at(s, "attention-backend", {"auto", "flash", "fused", "unfused", "local"}, own_kernels);
+  same(s, {"attention-backend"});
   always(s,
          {"use-flash-attn", "use-te-activation-func", "no-persist-layer-norm",
           "no-masked-softmax-fusion", "no-bias-dropout-fusion", "no-bias-swiglu-fusion",
