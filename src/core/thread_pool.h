@@ -28,9 +28,9 @@ class FunctionRef<R(Args...)> {
 
 /// The threads of one rank. The caller takes part, so a pool of one starts no thread.
 ///
-/// Tasks are handed out as threads become free, so results must not depend on which thread runs
-/// which task: cut work by shape alone (the arithmetic contract). Allocates nothing after
-/// construction. Not reentrant: no parallel_for inside a task.
+/// Tasks are handed out in ascending order as threads become free, so results must not depend on
+/// which thread runs which task: cut work by shape alone (the arithmetic contract). Allocates
+/// nothing after construction. Not reentrant: no parallel_for inside a task.
 class ThreadPool {
  public:
   /// threads >= 1.

@@ -3,6 +3,7 @@
 
 #include "ops/cpu/blocks.h"
 #include "ops/cpu/cpu.h"
+#include "ops/cpu/head_tasks.h"
 #include "ops/cpu/targets.h"
 // clang-format off
 #undef HWY_TARGET_INCLUDE
@@ -12,8 +13,8 @@
 #include "ops/cpu/dropout_inl.h"
 // clang-format on
 
-// One task is one head of one sequence. It copies the head's vectors out of [s, b, heads, 3, d]
-// into its thread's workspace, k (and in backward v) transposed for the score products, and goes
+// A task is a head of one sequence, or a chunk of its queries. It copies the head's vectors out of
+// [s, b, heads, 3, d] into its thread's workspace, k transposed for the score products, and goes
 // through the queries in tiles. A tile's products skip the keys that its mask would drop: block by
 // block of rows above the diagonal, and all before the first segment.
 
@@ -60,8 +61,10 @@ HWY_INLINE SoftmaxRow softmax_row(const RowRange& range, const Dropper& dropper,
 }
 
 template <bool Drops>
-void forward_head(const program::Attention& op, const Arguments& arguments, int64_t sequence,
-                  int64_t head_index, float* workspace) {
+void forward_task(const program::Attention& op, const Arguments& arguments,
+                  const HeadTasks::Task& task, float* workspace) {
+  const int64_t sequence = task.sequence;
+  const int64_t head_index = task.head;
   const Head head(op, sequence, head_index);
   const auto* segment_starts = arguments.pointer<const int32_t>(op.kSegmentStarts) + sequence;
   const Dropper dropper(op.dropout, *arguments.pointer<const int32_t>(op.kSeed), arguments.layer,
@@ -77,9 +80,9 @@ void forward_head(const program::Attention& op, const Arguments& arguments, int6
   float* scores = context_tile + kAttentionTile * head.width;
 
   const float scale = 1.0F / std::sqrt(static_cast<float>(head.d));
-  pack<kPanelColumns>({q + head.d, head.qkv_stride}, 0, head.length, 0, head.d, k_panels);
-  copy_rows(q + 2 * head.d, head.qkv_stride, head.length, head.d, 1.0F, v, head.width);
-  for (int64_t first = 0; first < head.length; first += kAttentionTile) {
+  pack<kPanelColumns>({q + head.d, head.qkv_stride}, 0, task.end, 0, head.d, k_panels);
+  copy_rows(q + 2 * head.d, head.qkv_stride, task.end, head.d, 1.0F, v, head.width);
+  for (int64_t first = task.begin; first < task.end; first += kAttentionTile) {
     const Queries queries(head, segment_starts, op.sequences, first);
     copy_rows(q + first * head.qkv_stride, head.qkv_stride, queries.count, head.d, scale, q_tile,
               head.width);
@@ -104,122 +107,12 @@ void forward_head(const program::Attention& op, const Arguments& arguments, int6
   }
 }
 
-// Of one row: scores become the probabilities behind dropout, dprobabilities (behind dropout)
-// become the gradient of the scores: p (dp - row_sum), where row_sum = sum over keys of p dp =
-// context dcontext.
-template <bool Drops>
-HWY_INLINE void softmax_backward_row(const RowRange& range, const Dropper& dropper, int64_t block,
-                                     float lse, float row_sum, float* scores,
-                                     float* dprobabilities) {
-  const FloatVector lse_v = hn::Set(kFloats, lse);
-  const FloatVector row_sum_v = hn::Set(kFloats, row_sum);
-  for (int64_t key = range.begin; key < range.end; key += 2 * kLanes) {
-    WordVector bits[2];
-    if constexpr (Drops) dropper.draw(block + key / 4, bits[0], bits[1]);
-    for (int64_t half = 0; half < 2; ++half) {
-      const int64_t at = key + half * kLanes;
-      const auto counts = range.counts(at);
-      const FloatVector score = hn::LoadU(kFloats, scores + at);
-      const FloatVector p = hn::IfThenElseZero(counts, exp(hn::Sub(score, lse_v)));
-      FloatVector dp = hn::LoadU(kFloats, dprobabilities + at);
-      FloatVector kept = p;
-      if constexpr (Drops) {
-        dp = dropper.keep_scaled(bits[half], dp);
-        kept = dropper.keep_scaled(bits[half], p);
-      }
-      // dp is not computed where no key counts, so p = 0 there is not enough.
-      const FloatVector ds = hn::IfThenElseZero(counts, hn::Mul(p, hn::Sub(dp, row_sum_v)));
-      hn::StoreU(kept, kFloats, scores + at);
-      hn::StoreU(ds, kFloats, dprobabilities + at);
-    }
-  }
-}
-
-template <bool Drops>
-void backward_head(const program::AttentionBackward& op, const Arguments& arguments,
-                   int64_t sequence, int64_t head_index, float* workspace) {
-  const Head head(op, sequence, head_index);
-  const auto* segment_starts = arguments.pointer<const int32_t>(op.kSegmentStarts) + sequence;
-  const Dropper dropper(op.dropout, *arguments.pointer<const int32_t>(op.kSeed), arguments.layer,
-                        arguments.pointer<const int64_t>(op.kSamples)[sequence]);
-  const float* q = arguments.pointer<const float>(op.kQkv) + head.qkv_offset;
-  const float* context = arguments.pointer<const float>(op.kContext) + head.context_offset;
-  const float* dcontext = arguments.pointer<const float>(op.kDcontext) + head.context_offset;
-  const float* lse =
-      arguments.pointer<const float>(op.kLse) + (sequence * op.heads + head_index) * head.length;
-  float* dq = arguments.pointer<float>(op.kDqkv) + head.qkv_offset;
-
-  float* k_panels = workspace;
-  float* v_panels = k_panels + head.keys * head.width;
-  float* k = v_panels + head.keys * head.width;
-  float* dk = k + head.keys * head.width;
-  float* dv = dk + head.keys * head.width;
-  float* q_tile = dv + head.keys * head.width;
-  float* dcontext_tile = q_tile + kAttentionTile * head.width;
-  float* dq_tile = dcontext_tile + kAttentionTile * head.width;
-  float* scores = dq_tile + kAttentionTile * head.width;
-  float* dscores = scores + kAttentionTile * head.keys;
-
-  const float scale = 1.0F / std::sqrt(static_cast<float>(head.d));
-  pack<kPanelColumns>({q + head.d, head.qkv_stride}, 0, head.length, 0, head.d, k_panels);
-  pack<kPanelColumns>({q + 2 * head.d, head.qkv_stride}, 0, head.length, 0, head.d, v_panels);
-  copy_rows(q + head.d, head.qkv_stride, head.length, head.d, 1.0F, k, head.width);
-  std::memset(dk, 0, static_cast<size_t>(2 * head.keys * head.width) * sizeof(float));
-  for (int64_t first = 0; first < head.length; first += kAttentionTile) {
-    const Queries queries(head, segment_starts, op.sequences, first);
-    copy_rows(q + first * head.qkv_stride, head.qkv_stride, queries.count, head.d, scale, q_tile,
-              head.width);
-    copy_rows(dcontext + first * head.context_stride, head.context_stride, queries.count, head.d,
-              1.0F, dcontext_tile, head.width);
-    score_product(head, queries, q_tile, k_panels, scores);
-    score_product(head, queries, dcontext_tile, v_panels, dscores);
-    for (int64_t r = 0; r < queries.count; ++r) {
-      const int64_t query = first + r;
-      const RowRange range(head, queries, r, segment_starts[query * op.sequences]);
-      const float* out = context + query * head.context_stride;
-      const float* dout = dcontext_tile + r * head.width;
-      const float row_sum = sum_row(head.d, [&](auto lanes, int64_t i) HWY_ATTR {
-        return hn::Mul(lanes.load(out + i), lanes.load(dout + i));
-      });
-      softmax_backward_row<Drops>(range, dropper, head.random_block + query * head.row_blocks,
-                                  lse[query], row_sum, scores + r * head.keys,
-                                  dscores + r * head.keys);
-    }
-    key_product(head, queries, dscores, head.keys, k, dq_tile);
-    query_product(head, queries, queries.first_key, head.length, dscores, head.keys, q_tile,
-                  dk);  // q_tile carries the scale
-    query_product(head, queries, queries.first_key, head.length, scores, head.keys, dcontext_tile,
-                  dv);
-    for (int64_t r = 0; r < queries.count; ++r) {
-      float* to = dq + (first + r) * head.qkv_stride;
-      const float* from = dq_tile + r * head.width;
-      over_row(head.d, [&](auto lanes, int64_t i) HWY_ATTR {
-        lanes.store(hn::Mul(lanes.load(from + i), hn::Set(kFloats, scale)), to + i);
-      });
-    }
-  }
-  for (int64_t key = 0; key < head.length; ++key) {
-    float* to = dq + key * head.qkv_stride + head.d;
-    std::memcpy(to, dk + key * head.width, static_cast<size_t>(head.d) * sizeof(float));
-    std::memcpy(to + head.d, dv + key * head.width, static_cast<size_t>(head.d) * sizeof(float));
-  }
-}
-
-void attention_head(const program::Attention& op, const Arguments& arguments, int64_t sequence,
-                    int64_t head, float* workspace) {
+void attention_task(const program::Attention& op, const Arguments& arguments,
+                    const HeadTasks::Task& task, float* workspace) {
   if (op.dropout.probability == 0) {
-    forward_head<false>(op, arguments, sequence, head, workspace);
+    forward_task<false>(op, arguments, task, workspace);
   } else {
-    forward_head<true>(op, arguments, sequence, head, workspace);
-  }
-}
-
-void attention_backward_head(const program::AttentionBackward& op, const Arguments& arguments,
-                             int64_t sequence, int64_t head, float* workspace) {
-  if (op.dropout.probability == 0) {
-    backward_head<false>(op, arguments, sequence, head, workspace);
-  } else {
-    backward_head<true>(op, arguments, sequence, head, workspace);
+    forward_task<true>(op, arguments, task, workspace);
   }
 }
 
@@ -231,28 +124,15 @@ HWY_AFTER_NAMESPACE();
 namespace trireme::ops::cpu {
 namespace {
 
-HWY_EXPORT(attention_head);
-HWY_EXPORT(attention_backward_head);
-
-// The workspace of one thread, as workspace_bytes() counts it.
-template <class Op>
-float* thread_workspace(const Op& op, const Arguments& arguments, int thread) {
-  return reinterpret_cast<float*>(arguments.workspace +
-                                  thread * op.workspace_bytes({.threads = 1}));
-}
+HWY_EXPORT(attention_task);
 
 void attention(device::Stream& stream, const program::Attention& op, const Arguments& arguments) {
-  pool_of(stream).parallel_for(op.sequences * op.heads, [&](int64_t index, int thread) {
-    HWY_DYNAMIC_DISPATCH(attention_head)
-    (op, arguments, index / op.heads, index % op.heads, thread_workspace(op, arguments, thread));
-  });
-}
-
-void attention_backward(device::Stream& stream, const program::AttentionBackward& op,
-                        const Arguments& arguments) {
-  pool_of(stream).parallel_for(op.sequences * op.heads, [&](int64_t index, int thread) {
-    HWY_DYNAMIC_DISPATCH(attention_backward_head)
-    (op, arguments, index / op.heads, index % op.heads, thread_workspace(op, arguments, thread));
+  ThreadPool& pool = pool_of(stream);
+  const HeadTasks tasks(op, pool.threads());
+  const int64_t bytes = op.workspace_bytes({.threads = 1});
+  pool.parallel_for(tasks.count(), [&](int64_t index, int thread) {
+    HWY_DYNAMIC_DISPATCH(attention_task)
+    (op, arguments, tasks[index], reinterpret_cast<float*>(arguments.workspace + thread * bytes));
   });
 }
 
@@ -260,7 +140,6 @@ void attention_backward(device::Stream& stream, const program::AttentionBackward
 
 void add_attention(KernelTable& table) {
   entry<program::Attention, attention>(table);
-  entry<program::AttentionBackward, attention_backward>(table);
 }
 
 }  // namespace trireme::ops::cpu

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -16,6 +18,7 @@
 
 #include "device/cpu/cpu_device.h"
 #include "ops/cpu/peak.h"
+#include "ops/cpu/turns.h"
 #include "ops/testing/case.h"
 #include "ops/testing/compare.h"
 #include "ops/testing/trial.h"
@@ -150,6 +153,26 @@ TEST_P(CpuKernels, TakeNoStepWhereTheNormIsNotFinite) {
 INSTANTIATE_TEST_SUITE_P(Targets, CpuKernels,
                          ::testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
                          [](const auto& test) { return hwy::TargetName(test.param); });
+
+TEST(Turns, LetTasksAddToEachSumInTheirOrder) {
+  constexpr int64_t kSums = 3;
+  constexpr int64_t kTasks = 200;
+  alignas(64) std::array<std::byte, cpu::Turns::bytes(kSums)> memory;
+  memory.fill(std::byte{0xFF});
+  cpu::Turns turns(memory.data(), kSums);
+  std::array<std::vector<int64_t>, kSums> added;
+  ThreadPool pool(4);
+  pool.parallel_for(kSums * kTasks, [&](int64_t index, int) {
+    const int64_t sum = index % kSums;
+    turns.wait(sum, index / kSums);
+    added[static_cast<size_t>(sum)].push_back(index / kSums);
+    turns.pass_on(sum);
+  });
+  for (const auto& order : added) {
+    ASSERT_EQ(order.size(), static_cast<size_t>(kTasks));
+    EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+  }
+}
 
 TEST(FmaPeak, IsPlausible) {
   ThreadPool pool(2);

@@ -7,7 +7,7 @@
 namespace trireme::ops::cpu {
 
 /// Positions that one task covers where a head is cut.
-inline constexpr int64_t kAttentionChunk = 4 * program::kAttentionTile;
+inline constexpr int64_t kAttentionChunk = 6 * program::kAttentionTile;
 
 /// The heads of all sequences cut into tasks: as many whole heads as the threads share out evenly,
 /// each of the others in chunks of positions. A chunk's arithmetic does not depend on the cut.

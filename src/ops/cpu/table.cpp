@@ -11,6 +11,7 @@ KernelTable make_table() {
   cpu::add_bias_gradient(table);
   cpu::add_elementwise(table);
   cpu::add_attention(table);
+  cpu::add_attention_backward(table);
   cpu::add_attention_decode(table);
   cpu::add_stored_attention(table);
   cpu::add_softmax(table);

@@ -80,6 +80,9 @@ struct AttentionBackward : AttentionSizes {
             .nominal_flops = 4 * square_product_flops(),
             .bytes = bytes_once(operands())};
   }
+  /// Per thread: k in two orders, v, dk and dv of a head; of a tile of queries q, dcontext, dq,
+  /// probabilities and score gradients.
+  [[nodiscard]] int64_t thread_workspace_bytes() const;
   [[nodiscard]] int64_t workspace_bytes(const BackendProfile& profile) const;
 };
 
@@ -102,12 +105,14 @@ inline int64_t Attention::workspace_bytes(const BackendProfile& profile) const {
   const int64_t width = attention_width(head_dim);
   return 4 * profile.threads * (keys * 2 * width + kAttentionTile * (2 * width + keys));
 }
-/// Per thread: k in two orders, v, dk and dv of a head; of a tile of queries q, dcontext, dq,
-/// probabilities and score gradients.
-inline int64_t AttentionBackward::workspace_bytes(const BackendProfile& profile) const {
+inline int64_t AttentionBackward::thread_workspace_bytes() const {
   const int64_t keys = attention_keys(length);
   const int64_t width = attention_width(head_dim);
-  return 4 * profile.threads * (keys * 5 * width + kAttentionTile * (3 * width + 2 * keys));
+  return 4 * (keys * 5 * width + kAttentionTile * (3 * width + 2 * keys));
+}
+/// And a counter per head, in whole cache lines.
+inline int64_t AttentionBackward::workspace_bytes(const BackendProfile& profile) const {
+  return profile.threads * thread_workspace_bytes() + (4 * sequences * heads + 63) / 64 * 64;
 }
 
 /// One new token per sequence against the cache: writes its key and value at cache_length, then
