@@ -10,120 +10,13 @@
 #include <nlohmann/json.hpp>
 
 #include "checkpoint/safetensors.h"
-#include "comm/local/solo.h"
 #include "core/error.h"
-#include "device/cpu/cpu_device.h"
+#include "test_run.h"
 #include "train/checkpointing.h"
 #include "train/inspector.h"
-#include "train/trainer.h"
 
 namespace trireme {
 namespace {
-
-using engine::TensorState;
-
-constexpr int64_t kWords = 61;
-constexpr int64_t kLength = 24;
-constexpr uint32_t kSeed = 77;
-
-// Sequences that can be learnt: each word follows from the one before by one of three rules per
-// sample.
-class RuleSamples final : public data::SampleSource {
- public:
-  [[nodiscard]] int64_t samples() const override { return 1000; }
-  [[nodiscard]] int64_t sequence_length() const override { return kLength; }
-  void read(int64_t k, std::span<int32_t> tokens) const override {
-    int64_t word = (k * 7919) % kWords;
-    for (int32_t& token : tokens) {
-      token = static_cast<int32_t>(word);
-      word = (word * (2 + k % 3) + 5) % kWords;
-    }
-  }
-  [[nodiscard]] std::string origin(int64_t k, int64_t) const override {
-    return "sample " + std::to_string(k);
-  }
-};
-
-struct RunOptions {
-  int threads = 1;
-  int64_t micro_batch = 2;
-  int microbatches = 2;
-  int readers = 0;
-  double dropout = 0.1;
-  bool grows = false;  ///< from one microbatch to all, by one every 4 samples
-};
-
-// A run with everything it needs, from fresh weights.
-struct TestRun {
-  explicit TestRun(
-      const RunOptions& options,
-      std::shared_ptr<const data::SampleSource> source = std::make_shared<RuleSamples>(),
-      const data::BatchRules& rules = {.vocab_size = kWords})
-      : cpu(options.threads),
-        batches(std::make_shared<const data::Batches>(std::move(source), rules)),
-        session(
-            model::plan_run(
-                {.shape = {.layers = 2,
-                           .hidden = 40,
-                           .heads = 5,
-                           .ffn = 160,
-                           .length = kLength,
-                           .positions = kLength,
-                           .vocabulary = kWords,
-                           .hidden_dropout = options.dropout,
-                           .attention_dropout = options.dropout},
-                 .batch = {.sequences = options.micro_batch, .microbatches = options.microbatches},
-                 .smaller_batches = options.grows ? std::vector{1, 2} : std::vector<int>{},
-                 .profile = {.threads = options.threads},
-                 .evaluate = true}),
-            {.device = &cpu,
-             .kernels = &ops::cpu_kernels(),
-             .profile = {.threads = options.threads}},
-            solo),
-        trainer(session, batches, course(options),
-                {.style = config::LrDecayStyle::cosine,
-                 .most = 3e-3,
-                 .least = 1e-4,
-                 .warmup_samples = 8,
-                 .decay_samples = 400},
-                kSeed, {.threads = options.readers}) {
-    train::initialise_weights(session, kSeed, cpu.pool());
-  }
-
-  static train::BatchCourse course(const RunOptions& options) {
-    const int64_t b = options.micro_batch;
-    const int64_t whole = b * options.microbatches;
-    if (!options.grows) return train::BatchCourse::constant(whole);
-    return train::BatchCourse::ramp_up(b, b, 4 * (options.microbatches - 1), whole);
-  }
-
-  std::vector<double> steps(int count) {
-    std::vector<double> losses;
-    for (int i = 0; i < count; ++i) losses.push_back(trainer.step().loss);
-    return losses;
-  }
-
-  // Every weight and moment.
-  std::vector<float> state() {
-    std::vector<float> all;
-    for (const TensorState kind :
-         {TensorState::parameter, TensorState::first_moment, TensorState::second_moment}) {
-      for (int i = 0; i < session.plan().table.size(); ++i) {
-        if (session.plan().table[TensorId{i}].tied_to) continue;
-        std::vector<float> one(static_cast<size_t>(session.slice_elements(TensorId{i})));
-        session.read_tensor(TensorId{i}, kind, one);
-        all.insert(all.end(), one.begin(), one.end());
-      }
-    }
-    return all;
-  }
-
-  device::CpuDevice cpu;
-  comm::SoloCommunicator solo;
-  std::shared_ptr<const data::Batches> batches;
-  engine::Session session;
-  train::Trainer trainer;
-};
 
 TEST(Training, LearnsTheRules) {
   TestRun run({});
