@@ -1,6 +1,7 @@
 #include "allocation_counter.h"
 
 #include <execinfo.h>
+#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <iostream>
 #include <new>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -51,15 +53,22 @@ void start_counting() {
 
 Allocations stop_counting() {
   counting = false;
-  Allocations result = {.by_new = news, .by_map = maps, .by_malloc = mallocs};
-#if defined(TRIREME_TEST_SANITIZED)
-  result.counts_malloc = false;
-#endif
-  return result;
+  return {.by_new = news, .by_map = maps, .by_malloc = mallocs};
 }
 
-void print_first_allocation() {
+#if defined(TRIREME_TEST_SANITIZED)
+const bool kCountsMalloc = false;
+#else
+const bool kCountsMalloc = true;
+#endif
+
+void expect_none(const Allocations& found, const std::string& where) {
+  EXPECT_EQ(found.by_new, 0) << where;
+  EXPECT_EQ(found.by_map, 0) << where;
   if (seen) ::backtrace_symbols_fd(first_stack.data(), first_depth, STDERR_FILENO);
+  std::cout << where << ": libraries allocate "
+            << (kCountsMalloc ? std::to_string(found.by_malloc) : "an unknown number of")
+            << " times\n";
 }
 
 }  // namespace trireme::testing_memory

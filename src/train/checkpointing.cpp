@@ -54,7 +54,7 @@ void load_state(engine::Session& session, checkpoint::CheckpointReader& reader,
 }  // namespace
 
 void save_checkpoint(engine::Session& session, const Position& position, uint32_t seed,
-                     const std::string& options, const Path& root) {
+                     const std::string& options, const Path& root, checkpoint::Disk& disk) {
   const model::RunPlan& plan = session.plan();
   const std::vector<TensorId> ids = own_tensors(plan);
   struct Item {
@@ -74,8 +74,8 @@ void save_checkpoint(engine::Session& session, const Position& position, uint32_
   add(kWeights);
   for (const StoredState& stored : kOptimizer) add(stored);
 
-  checkpoint::CheckpointWriter save(root, position.iteration);
-  checkpoint::SliceWriter part(save.folder(), slices);
+  checkpoint::CheckpointWriter save(root, position.iteration, disk);
+  checkpoint::SliceWriter part(save.folder(), slices, disk);
   std::vector<float> values;
   for (size_t i = 0; i < items.size(); ++i) {
     values.resize(static_cast<size_t>(session.slice_elements(items[i].id)));
