@@ -96,7 +96,9 @@ TEST_F(RunTest, EndsBehindAnExitIntervalWithASave) {
 TEST_F(RunTest, DryRunPrintsThePlanAndTouchesNothing) {
   const Outcome outcome = run(train("--train-iters 30 --save untouched --dry-run"));
   EXPECT_EQ(outcome.status, 0);
-  for (const char* part : {"memory of this rank", "0F0 0B0 0F1 0B1 step",
+  for (const char* part : {"memory of this rank", "activations, 1 microbatch in flight, ",
+                           "workspace, where products pack weights", "packed weights: none",
+                           "communication: none", "0F0 0B0 0F1 0B1 step",
                            "decoder.layers.N.mlp.linear_fc1.weight", "block attention", "adamw("}) {
     EXPECT_TRUE(contains(outcome.text, part)) << part << "\n" << outcome.text;
   }
@@ -112,6 +114,10 @@ TEST_F(RunTest, DryRunTellsAProgramTheSameAsJson) {
   int64_t sum = 0;
   for (const auto& [name, bytes] : json["memory_bytes"].items()) sum += bytes.get<int64_t>();
   EXPECT_EQ(json["memory_bytes_total"], sum);
+  const auto& chunk = json["activations_by_chunk"][0];
+  EXPECT_EQ(chunk["microbatches_in_flight"], 1);
+  EXPECT_GT(chunk["bytes_per_microbatch"], 0);
+  EXPECT_LE(chunk["bytes_per_microbatch"], json["memory_bytes"]["activations"]);
   EXPECT_EQ(errors(train("--train-iters 30 --json")).status, 2);
 }
 
