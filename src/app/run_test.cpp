@@ -51,30 +51,6 @@ TEST_F(RunTest, LearnsSavesContinuesBitForBitAndWrites) {
             sample.text);
 }
 
-TEST_F(RunTest, EndsAtASignalWithASaveAndContinuesAsIfItHadNot) {
-  const std::string steps = "--train-iters 300 --lr-decay-style constant ";
-  const Outcome whole = run(train(steps + "--metrics-file signal-whole.jsonl"));
-  ASSERT_EQ(whole.status, 0) << whole.text;
-  for (const std::string signal : {"USR1", "TERM"}) {
-    const std::string files = format("--save by-{} --metrics-file by-{}.jsonl", signal, signal);
-    // Behind the tenth line of metrics the run gets the signal.
-    const Outcome stopped = shell(
-        format("cd '{}' && ('{}' {} > by-{}.log 2>&1 & p=$!; for i in $(seq 3000); do "
-               "[ $(cat by-{}.jsonl 2>/dev/null | wc -l) -ge 10 ] && break; sleep 0.01; done; kill "
-               "-{} $p; "
-               "wait $p)",
-               folder_.string(), TRIREME_PROGRAM, train(steps + files), signal, signal, signal));
-    const std::string log = read_file(folder_ / format("by-{}.log", signal));
-    ASSERT_EQ(stopped.status, 0) << log;
-    EXPECT_TRUE(contains(log, format("of 300: SIG{}", signal))) << log;
-    EXPECT_TRUE(contains(log, "saved iteration")) << log;
-    const Outcome rest = run(train(steps + files + format(" --load by-{}", signal)));
-    ASSERT_EQ(rest.status, 0) << rest.text;
-    EXPECT_EQ(losses(folder_ / format("by-{}.jsonl", signal)),
-              losses(folder_ / "signal-whole.jsonl"));
-  }
-}
-
 TEST_F(RunTest, StartsAnewWhereTheFolderOfSaveAndLoadHoldsNothingYet) {
   const std::string script = train("--train-iters 6 --exit-interval 3 --save both --load both");
   const Outcome first = run(script);
