@@ -135,7 +135,7 @@ TEST_F(InterruptedSave, LosesNothingWhenAnyCallFailsOrTheDiskIsFullFromThereOn) 
       const int64_t iteration = expect_whole(root);
       EXPECT_TRUE(failed || iteration == 3);
       // And when the power goes then.
-      for (const checkpoint::Tree& state : crashes.fresh(disk, 4)) {
+      for (const checkpoint::Tree& state : crashes.fresh(disk, 2)) {
         const Path after = folder() / "after";
         checkpoint::write_tree(state, after);
         expect_whole(after);
