@@ -8,10 +8,12 @@
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "checkpoint/safetensors.h"
 #include "core/error.h"
 #include "test_run.h"
+#include "train/checkpointing.h"
 #include "train/inspector.h"
 
 namespace trireme {
@@ -223,22 +225,43 @@ TEST_F(CheckpointedTraining, DumpsWhatTheActionsWroteAndTracesThemWithoutChangin
   }
 }
 
+// Of the second layer's MLP; what it was before.
+float replace_a_weight(TestRun& run, float value) {
+  for (int i = 0; i < run.session.plan().table.size(); ++i) {
+    const TensorId id{i};
+    if (run.session.plan().table[id].name != "decoder.layers.1.mlp.linear_fc1.weight") continue;
+    std::vector<float> values(static_cast<size_t>(run.session.slice_elements(id)));
+    run.session.read_tensor(id, engine::TensorState::parameter, values);
+    const float before = std::exchange(values[5], value);
+    run.session.write_tensor(id, engine::TensorState::parameter, values);
+    return before;
+  }
+  ADD_FAILURE() << "no such tensor";
+  return 0;
+}
+
+TEST_F(CheckpointedTraining, KeepsThePositionOfTheScheduleBehindASkippedStep) {
+  TestRun whole({});
+  whole.steps(2);
+  const float weight = replace_a_weight(whole, std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(whole.trainer.step().skipped);
+  replace_a_weight(whole, weight);
+  train::save_checkpoint(whole.session, whole.trainer.position(), kSeed, "", folder_);
+  TestRun second({});
+  auto reader = checkpoint::CheckpointReader::open(folder_);
+  second.trainer.resume(train::load_checkpoint(second.session, reader));
+  EXPECT_EQ(second.trainer.position(),
+            (train::Position{
+                .iteration = 3, .consumed_samples = 12, .scheduler_samples = 8, .adam_step = 2}));
+  EXPECT_EQ(second.steps(4), whole.steps(4));
+  EXPECT_EQ(second.trainer.position(), whole.trainer.position());
+  EXPECT_EQ(second.state(), whole.state());
+}
+
 TEST(NonFinite, StepIsNotTakenAndItsFirstOpIsFound) {
   TestRun run({});
   run.steps(2);
-  const auto weight = [&] {
-    for (int i = 0; i < run.session.plan().table.size(); ++i) {
-      const std::string& name = run.session.plan().table[TensorId{i}].name;
-      if (name == "decoder.layers.1.mlp.linear_fc1.weight") return TensorId{i};
-    }
-    ADD_FAILURE() << "no such tensor";
-    return TensorId{0};
-  }();
-  std::vector<float> values(static_cast<size_t>(run.session.slice_elements(weight)));
-  run.session.read_tensor(weight, engine::TensorState::parameter, values);
-  const float whole = values[5];
-  values[5] = std::numeric_limits<float>::infinity();
-  run.session.write_tensor(weight, engine::TensorState::parameter, values);
+  const float whole = replace_a_weight(run, std::numeric_limits<float>::infinity());
 
   const auto moments_before = run.trainer.position();
   const train::StepReport report = run.trainer.step();
@@ -252,8 +275,7 @@ TEST(NonFinite, StepIsNotTakenAndItsFirstOpIsFound) {
   EXPECT_EQ(run.trainer.position().consumed_samples, moments_before.consumed_samples + 4);
 
   // With the number repaired training goes on; weights and moments never saw the bad batch.
-  values[5] = whole;
-  run.session.write_tensor(weight, engine::TensorState::parameter, values);
+  replace_a_weight(run, whole);
   for (const float x : run.state()) ASSERT_TRUE(std::isfinite(x));
   EXPECT_FALSE(run.trainer.step().skipped);
 }

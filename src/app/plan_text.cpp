@@ -71,6 +71,11 @@ std::string plan_json(const model::RunPlan& plan, std::span<const config::GroupV
     const auto kind = static_cast<model::ArenaKind>(i);
     memory[std::string(model::name_of(kind))] = plan.memory[kind];
   }
+  auto activations = nlohmann::ordered_json::array();
+  for (const model::ChunkActivations& chunk : plan.memory.chunks) {
+    activations.push_back(
+        {{"microbatches_in_flight", chunk.in_flight}, {"bytes_per_microbatch", chunk.slot_bytes}});
+  }
   nlohmann::ordered_json json = {
       {"format", "trireme-plan"},
       {"version", 1},
@@ -80,13 +85,17 @@ std::string plan_json(const model::RunPlan& plan, std::span<const config::GroupV
       {"step_flops", plan.nominal_step_flops()},
       {"schedule", schedule::print(plan.largest_batch().schedule)},
       {"memory_bytes", memory},
-      {"memory_bytes_total", plan.memory.total()}};
+      {"memory_bytes_total", plan.memory.total()},
+      {"activations_by_chunk", activations}};
   if (report != nullptr) json["data"] = json_of(*report);
   // Names of files may be no UTF-8.
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 void say_whole_plan(const model::RunPlan& plan) {
+  say("memory beside that\n"
+      "  packed weights: none, a product packs in the workspace while it runs\n"
+      "  communication: none, collectives work in place on activations and gradients\n");
   say("tensors\n" + parallel::print(plan.table));
   say("schedule\n" + schedule::print(plan.largest_batch().schedule));
   for (const auto* programs : {&plan.train, &plan.evaluate}) {

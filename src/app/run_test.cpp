@@ -51,30 +51,6 @@ TEST_F(RunTest, LearnsSavesContinuesBitForBitAndWrites) {
             sample.text);
 }
 
-TEST_F(RunTest, EndsAtASignalWithASaveAndContinuesAsIfItHadNot) {
-  const std::string steps = "--train-iters 300 --lr-decay-style constant ";
-  const Outcome whole = run(train(steps + "--metrics-file signal-whole.jsonl"));
-  ASSERT_EQ(whole.status, 0) << whole.text;
-  for (const std::string signal : {"USR1", "TERM"}) {
-    const std::string files = format("--save by-{} --metrics-file by-{}.jsonl", signal, signal);
-    // Behind the tenth line of metrics the run gets the signal.
-    const Outcome stopped = shell(
-        format("cd '{}' && ('{}' {} > by-{}.log 2>&1 & p=$!; for i in $(seq 3000); do "
-               "[ $(cat by-{}.jsonl 2>/dev/null | wc -l) -ge 10 ] && break; sleep 0.01; done; kill "
-               "-{} $p; "
-               "wait $p)",
-               folder_.string(), TRIREME_PROGRAM, train(steps + files), signal, signal, signal));
-    const std::string log = read_file(folder_ / format("by-{}.log", signal));
-    ASSERT_EQ(stopped.status, 0) << log;
-    EXPECT_TRUE(contains(log, format("of 300: SIG{}", signal))) << log;
-    EXPECT_TRUE(contains(log, "saved iteration")) << log;
-    const Outcome rest = run(train(steps + files + format(" --load by-{}", signal)));
-    ASSERT_EQ(rest.status, 0) << rest.text;
-    EXPECT_EQ(losses(folder_ / format("by-{}.jsonl", signal)),
-              losses(folder_ / "signal-whole.jsonl"));
-  }
-}
-
 TEST_F(RunTest, StartsAnewWhereTheFolderOfSaveAndLoadHoldsNothingYet) {
   const std::string script = train("--train-iters 6 --exit-interval 3 --save both --load both");
   const Outcome first = run(script);
@@ -96,7 +72,9 @@ TEST_F(RunTest, EndsBehindAnExitIntervalWithASave) {
 TEST_F(RunTest, DryRunPrintsThePlanAndTouchesNothing) {
   const Outcome outcome = run(train("--train-iters 30 --save untouched --dry-run"));
   EXPECT_EQ(outcome.status, 0);
-  for (const char* part : {"memory of this rank", "0F0 0B0 0F1 0B1 step",
+  for (const char* part : {"memory of this rank", "activations, 1 microbatch in flight, ",
+                           "workspace, where products pack weights", "packed weights: none",
+                           "communication: none", "0F0 0B0 0F1 0B1 step",
                            "decoder.layers.N.mlp.linear_fc1.weight", "block attention", "adamw("}) {
     EXPECT_TRUE(contains(outcome.text, part)) << part << "\n" << outcome.text;
   }
@@ -112,6 +90,10 @@ TEST_F(RunTest, DryRunTellsAProgramTheSameAsJson) {
   int64_t sum = 0;
   for (const auto& [name, bytes] : json["memory_bytes"].items()) sum += bytes.get<int64_t>();
   EXPECT_EQ(json["memory_bytes_total"], sum);
+  const auto& chunk = json["activations_by_chunk"][0];
+  EXPECT_EQ(chunk["microbatches_in_flight"], 1);
+  EXPECT_GT(chunk["bytes_per_microbatch"], 0);
+  EXPECT_LE(chunk["bytes_per_microbatch"], json["memory_bytes"]["activations"]);
   EXPECT_EQ(errors(train("--train-iters 30 --json")).status, 2);
 }
 

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/process_memory.h"
 #include "train/checkpointing.h"
 #include "train/loop.h"
 #include "train/places.h"
@@ -89,6 +90,15 @@ void start(const train::TrainOptions& options, std::optional<checkpoint::Checkpo
              trainer.position().iteration, trainer.position().consumed_samples));
 }
 
+// What was planned beside what there is: memory that the plan does not know shows here.
+void say_memory(const model::MemoryPlan& plan, std::optional<int64_t> at_start) {
+  const std::optional<int64_t> now = process_memory();
+  if (!now || !at_start) return;
+  say(format("memory: {} planned, {} taken since the start, data and reports included",
+             bytes_text(static_cast<double>(plan.total())),
+             bytes_text(static_cast<double>(*now - *at_start))));
+}
+
 void say_result(const train::RunResult& result, const train::TrainOptions& options,
                 double unigram_entropy) {
   if (result.curve.train.size() >= 10)
@@ -155,6 +165,7 @@ std::string data_name(const config::DataOptions& options) {
 }
 
 int run(const TrainCommandOptions& command, const config::OptionSet& set) {
+  const std::optional<int64_t> memory_at_start = process_memory();
   const train::TrainOptions& options = command.run;
   const parallel::Topology topology = train::topology(options.parallel, options.engine.ranks);
   const std::optional<text::Tokenizer> tokenizer = load_tokenizer(options.tokenizer);
@@ -222,6 +233,7 @@ int run(const TrainCommandOptions& command, const config::OptionSet& set) {
   if (trainer.position().iteration == course.iterations)
     test(options, data, session, course.iterations);
   say_result(result, options, unigram_entropy);
+  say_memory(session.plan().memory, memory_at_start);
   return 0;
 }
 

@@ -107,34 +107,6 @@ class Interrupted : public TestFolder, public testing::WithParamInterface<Scenar
   int next_folder_ = 0;
 };
 
-/// The states that a crash may leave, each once. Temporary names are passed over in the comparison:
-/// readers do not look at them.
-class Crashes {
- public:
-  explicit Crashes(uint32_t seed) : random_(seed) {}
-
-  /// Up to `count` states that were not seen before.
-  std::vector<Tree> fresh(const SimulatedDisk& disk, int count) {
-    std::vector<Tree> states;
-    for (int i = 0; i < count; ++i) {
-      const Loss loss = i == 0 ? Loss::nothing : i == 1 ? Loss::all : Loss::at_random;
-      Tree state = disk.crash(loss, random_);
-      Tree visible = state;
-      for (auto entry = visible.begin(); entry != visible.end();) {
-        const bool temporary = entry->first.string().find(".tmp-") != std::string::npos;
-        entry = temporary ? visible.erase(entry) : std::next(entry);
-      }
-      if (seen_.insert(std::move(visible)).second) states.push_back(std::move(state));
-    }
-    return states;
-  }
-  std::mt19937& random() { return random_; }
-
- private:
-  std::mt19937 random_;
-  std::set<Tree> seen_;
-};
-
 TEST_P(Interrupted, SaveLeavesTheOldOrTheNewCheckpointAtEveryCall) {
   const int calls = calls_of_a_save();
   ASSERT_GT(calls, 20);
@@ -218,6 +190,7 @@ TEST_F(TestFolder, RetentionInterruptedLeavesCheckpointsWholeOrAbsent) {
 TEST_P(Interrupted, SaveTellsAFailureOfAnyCallAndLosesNothing) {
   const int calls = calls_of_a_save();
   int told = 0;
+  Crashes crashes(33);
   for (int call = 0; call < calls; ++call) {
     const Path root = fresh();
     SimulatedDisk disk(root, {.fail_at = call, .exchanges = GetParam().exchanges});
@@ -235,6 +208,13 @@ TEST_P(Interrupted, SaveTellsAFailureOfAnyCallAndLosesNothing) {
       // Its folder is removed at once, not at the next save.
       for (const auto& entry : std::filesystem::directory_iterator(root))
         EXPECT_FALSE(entry.path().filename().string().starts_with('.')) << call << entry.path();
+    }
+    for (const Tree& state : crashes.fresh(disk, 10)) {
+      const Path after = folder() / "after";
+      write_tree(state, after);
+      expect_old_or_new(after);
+      if (HasFailure()) FAIL() << "call " << call << " failed, then the power";
+      std::filesystem::remove_all(after);
     }
     expect_next_save_tidies(root);
     told += failed ? 1 : 0;

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,12 +45,13 @@ inline void write_tree(const Tree& tree, const Path& root) {
 /// Passes every call on to the machine's disk, numbers it, and keeps beside it a model of what is
 /// durable: file contents as of the last finish(), folder entries as of the last sync_folder().
 /// Call `stop_at` throws Stopped, as all later ones do; call `fail_at` throws an error as from a
-/// full disk, later ones work.
+/// full disk, later ones work; from call `full_from` on nothing can be written, only removed.
 class SimulatedDisk final : public Disk {
  public:
   struct Faults {
     int stop_at = -1;
     int fail_at = -1;
+    int full_from = -1;
     bool exchanges = true;  ///< whether the file system knows how to exchange names
   };
 
@@ -85,7 +88,7 @@ class SimulatedDisk final : public Disk {
     change(path.parent_path(), {{path.filename(), node}});
   }
   void sync_folder(const Path& path) override {
-    count(path);
+    count(path, false);
     Node& folder = *find(path);
     folder.durable_entries = folder.entries;
     folder.pending.clear();
@@ -102,7 +105,7 @@ class SimulatedDisk final : public Disk {
     return true;
   }
   void remove_all(const Path& path) override {
-    count(path);
+    count(path, false);
     system_disk().remove_all(path);
     Node& folder = *find(path.parent_path());
     const auto found = folder.entries.find(path.filename());
@@ -147,10 +150,11 @@ class SimulatedDisk final : public Disk {
     std::unique_ptr<DiskFile> file_;
   };
 
-  void count(const Path& path) {
+  void count(const Path& path, bool takes_room = true) {
     const int call = calls_++;
     if (faults_.stop_at >= 0 && call >= faults_.stop_at) throw Stopped{};
-    if (call == faults_.fail_at) fail_path("write", path, ENOSPC);
+    const bool full = takes_room && faults_.full_from >= 0 && call >= faults_.full_from;
+    if (call == faults_.fail_at || full) fail_path("write", path, ENOSPC);
   }
 
   std::shared_ptr<Node> find(const Path& path) const {
@@ -221,6 +225,34 @@ class SimulatedDisk final : public Disk {
   Faults faults_;
   int calls_ = 0;
   std::shared_ptr<Node> top_;
+};
+
+/// The states that a crash may leave, each once. Temporary names are passed over in the comparison:
+/// readers do not look at them.
+class Crashes {
+ public:
+  explicit Crashes(uint32_t seed) : random_(seed) {}
+
+  /// Up to `count` states that were not seen before.
+  std::vector<Tree> fresh(const SimulatedDisk& disk, int count) {
+    std::vector<Tree> states;
+    for (int i = 0; i < count; ++i) {
+      const Loss loss = i == 0 ? Loss::nothing : i == 1 ? Loss::all : Loss::at_random;
+      Tree state = disk.crash(loss, random_);
+      Tree visible = state;
+      for (auto entry = visible.begin(); entry != visible.end();) {
+        const bool temporary = entry->first.string().find(".tmp-") != std::string::npos;
+        entry = temporary ? visible.erase(entry) : std::next(entry);
+      }
+      if (seen_.insert(std::move(visible)).second) states.push_back(std::move(state));
+    }
+    return states;
+  }
+  std::mt19937& random() { return random_; }
+
+ private:
+  std::mt19937 random_;
+  std::set<Tree> seen_;
 };
 
 }  // namespace trireme::checkpoint

@@ -44,6 +44,7 @@ struct BatchFeed::State {
   std::condition_variable changed;
   std::vector<BlockPtr> queue;  // read, or being read; the front is the next one to be taken
   std::vector<BlockPtr> spare;  // with memory for the next ones
+  size_t blocks = 0;            // in all
   int64_t next_block = 0;       // first sample of the block to hand out
   int64_t batch_end = 0;        // of the global batch that it belongs to
   GlobalBatch current;
@@ -61,16 +62,36 @@ struct BatchFeed::State {
     return samples;
   }
 
-  [[nodiscard]] bool wants_more() const {
+  // Blocks that are read ahead of the consumer.
+  [[nodiscard]] int64_t most_ahead() const {
     const int64_t whole = counts_masks() ? batch_at(position) / share.block() : 0;
-    return static_cast<int64_t>(queue.size()) < 2 * options.threads + whole;
+    return 2 * options.threads + whole;
+  }
+  [[nodiscard]] bool wants_more() const {
+    return static_cast<int64_t>(queue.size()) < most_ahead();
+  }
+
+  // Allocates what reading up to there takes, so that nothing does while a step runs: what is ahead
+  // (at least the next one), and the block in use.
+  void make_room() {
+    const auto most = static_cast<size_t>(std::max<int64_t>(most_ahead(), 1) + 1);
+    queue.reserve(most);
+    spare.reserve(most + static_cast<size_t>(options.threads));  // dropped ones come back
+    while (blocks < most) spare.push_back(new_block());
+  }
+
+  BlockPtr new_block() {
+    auto block = std::make_shared<Block>();
+    block->fields.resize(batches->sequence_length(), share.micro_batch);
+    ++blocks;
+    return block;
   }
 
   // The next block to read, put into the queue; null at the end of the run and of the order.
   BlockPtr hand_out() {
     if (next_block == batch_end) batch_end += batch_at(next_block);
     if (next_block == batch_end || next_block + share.block() > batches->samples()) return nullptr;
-    if (spare.empty()) spare.push_back(std::make_shared<Block>());
+    if (spare.empty()) spare.push_back(new_block());
     BlockPtr block = std::move(spare.back());
     spare.pop_back();
     block->first = next_block;
@@ -201,6 +222,7 @@ GlobalBatch BatchFeed::begin() {
   const int64_t samples = state.batch_at(state.position);
   TRIREME_ASSERT(samples > 0, "the run goes on");
   state.batches->require(state.position, samples);
+  state.make_room();
   if (threads_.empty() && state.options.threads > 0) {
     lock.unlock();
     state.start_threads(state_, threads_);
@@ -221,6 +243,7 @@ GlobalBatch BatchFeed::begin() {
   state.current = batch;
   state.taken = 0;
   state.position += samples;
+  state.make_room();
   state.changed.notify_all();
   return batch;
 }

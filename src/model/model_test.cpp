@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <set>
+#include <sstream>
 
 #include "core/error.h"
 #include "core/format.h"
@@ -175,7 +177,7 @@ TEST(ChunkProgram, CutsAtAPipelineIntoTheSameOpsInTheSameOrder) {
         names.push_back(
             format("{} {}", prog.blocks[static_cast<size_t>(instance.block)].name, instance.layer));
       }
-      EXPECT_EQ(plan.memory.in_flight, p - r);
+      EXPECT_EQ(plan.memory.chunks[0].in_flight, p - r);
     }
     return names;
   };
@@ -241,6 +243,31 @@ TEST(RunPlan, EvaluatesInTheMemoryOfTheActivations) {
   RunRequest with_evaluation = request;
   with_evaluation.evaluate = true;
   EXPECT_EQ(plan_run(with_evaluation).memory.total(), plan_run(request).memory.total());
+}
+
+TEST(MemoryTable, HasRowsThatMakeUpTheTotal) {
+  constexpr int64_t kMiB = int64_t{1} << 20;
+  MemoryPlan memory;
+  memory[ArenaKind::parameters] = 10 * kMiB;
+  memory[ArenaKind::activations] = 20 * kMiB;
+  memory.chunks = {{.in_flight = 2, .slot_bytes = 5 * kMiB}, {.in_flight = 1, .slot_bytes = kMiB}};
+  std::istringstream lines(memory.text());
+  std::vector<std::string> rows;
+  double sum = 0;
+  double total = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const double last = std::strtod(line.c_str() + line.rfind(' '), nullptr);
+    (line.find("  total") == 0 ? total : sum) += last;
+    if (last > 0) rows.push_back(line);
+  }
+  EXPECT_EQ(total, 30);
+  EXPECT_EQ(sum, total);
+  ASSERT_EQ(rows.size(), 5U) << memory.text();
+  EXPECT_NE(rows[1].find("activations of chunk 0, 2 microbatches in flight, 5.0 MiB each"),
+            std::string::npos);
+  EXPECT_NE(rows[2].find("activations of chunk 1, 1 microbatch in flight, 1.0 MiB each"),
+            std::string::npos);
+  EXPECT_NE(rows[3].find("evaluation, in the place of activations"), std::string::npos);
 }
 
 TEST(RunPlan, RefusesImpossibleSizesWithRuleAndRemedy) {

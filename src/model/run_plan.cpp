@@ -77,9 +77,10 @@ void lay_out_memory(RunPlan& plan) {
     int in_flight = 0;
     for (const BatchPlan& batch : plan.batches)
       in_flight = std::max(in_flight, batch.assignment.in_flight[chunk]);
+    memory.chunks.push_back(
+        {.in_flight = in_flight, .slot_bytes = plan.train[chunk].slots.saved_bytes});
     plan.train[chunk].activation_base = memory[ArenaKind::activations];
-    memory[ArenaKind::activations] += plan.train[chunk].slots.saved_bytes * in_flight;
-    memory.in_flight = std::max(memory.in_flight, in_flight);
+    memory[ArenaKind::activations] += memory.chunks.back().bytes();
   }
   int batch_slots = 1;
   for (const BatchPlan& batch : plan.batches)
@@ -133,20 +134,43 @@ int64_t MemoryPlan::total() const {
   return std::accumulate(bytes.begin(), bytes.end(), int64_t{0});
 }
 
+namespace {
+
+std::string mib_text(int64_t bytes) {
+  return format("{:.1f}", static_cast<double>(bytes) / (1 << 20));
+}
+
+// The activations by chunk, and what evaluation needs beyond them, since it works in their place.
+void activation_rows(const MemoryPlan& memory, TextTable& table) {
+  int64_t rest = memory[ArenaKind::activations];
+  for (size_t chunk = 0; chunk < memory.chunks.size(); ++chunk) {
+    const ChunkActivations& activations = memory.chunks[chunk];
+    table.row({format("activations{}, {} microbatch{} in flight, {} MiB each",
+                      memory.chunks.size() == 1 ? "" : format(" of chunk {}", chunk),
+                      activations.in_flight, activations.in_flight == 1 ? "" : "es",
+                      mib_text(activations.slot_bytes)),
+               mib_text(activations.bytes())});
+    rest -= activations.bytes();
+  }
+  if (rest > 0) table.row({"evaluation, in the place of activations", mib_text(rest)});
+}
+
+}  // namespace
+
 std::string MemoryPlan::text() const {
   TextTable table(
       {{"memory of this rank", TextTable::Align::left}, {"MiB", TextTable::Align::right}});
-  const auto mib = [](int64_t b) { return format("{:.1f}", static_cast<double>(b) / (1 << 20)); };
   for (int i = 0; i < kArenas; ++i) {
     const auto kind = static_cast<ArenaKind>(i);
-    if ((*this)[kind] == 0) continue;
-    std::string name(name_of(kind));
-    if (kind == ArenaKind::activations)
-      name += format(", {} microbatch{} in flight", in_flight, in_flight == 1 ? "" : "es");
-    table.row({name, mib((*this)[kind])});
+    if (kind == ArenaKind::activations) {
+      activation_rows(*this, table);
+    } else if ((*this)[kind] > 0) {
+      const char* const more = kind == ArenaKind::workspace ? ", where products pack weights" : "";
+      table.row({format("{}{}", name_of(kind), more), mib_text((*this)[kind])});
+    }
   }
   table.rule();
-  table.row({"total", mib(total())});
+  table.row({"total", mib_text(total())});
   return table.text(2);
 }
 

@@ -1,9 +1,11 @@
 #include "train/checkpointing.h"
 
 #include <array>
+#include <span>
 #include <vector>
 
 #include "checkpoint/writer.h"
+#include "core/process_memory.h"
 #include "engine/initialise.h"
 
 namespace trireme::train {
@@ -40,13 +42,32 @@ parallel::Slice packed(const parallel::Slice& slice) {
   return {.offset = slice.offset, .extent = slice.extent, .storage = slice.extent};
 }
 
+// Room on the host for one tensor after another; the system has it back behind the last.
+class HostBuffer {
+ public:
+  HostBuffer() = default;
+  HostBuffer(const HostBuffer&) = delete;
+  HostBuffer& operator=(const HostBuffer&) = delete;
+  ~HostBuffer() {
+    std::vector<float>().swap(values_);
+    give_back_memory();
+  }
+  std::span<float> of(int64_t elements) {
+    values_.resize(static_cast<size_t>(elements));
+    return values_;
+  }
+
+ private:
+  std::vector<float> values_;
+};
+
 void load_state(engine::Session& session, checkpoint::CheckpointReader& reader,
                 const StoredState& stored) {
-  std::vector<float> values;
+  HostBuffer buffer;
   for (const TensorId id : own_tensors(session.plan())) {
-    values.resize(static_cast<size_t>(session.slice_elements(id)));
+    const std::span<float> values = buffer.of(session.slice_elements(id));
     reader.read(spec_of(session.plan().table[id], stored), packed(session.plan().local[id].slice),
-                std::as_writable_bytes(std::span(values)));
+                std::as_writable_bytes(values));
     session.write_tensor(id, stored.state, values);
   }
 }
@@ -54,7 +75,7 @@ void load_state(engine::Session& session, checkpoint::CheckpointReader& reader,
 }  // namespace
 
 void save_checkpoint(engine::Session& session, const Position& position, uint32_t seed,
-                     const std::string& options, const Path& root) {
+                     const std::string& options, const Path& root, checkpoint::Disk& disk) {
   const model::RunPlan& plan = session.plan();
   const std::vector<TensorId> ids = own_tensors(plan);
   struct Item {
@@ -74,13 +95,13 @@ void save_checkpoint(engine::Session& session, const Position& position, uint32_
   add(kWeights);
   for (const StoredState& stored : kOptimizer) add(stored);
 
-  checkpoint::CheckpointWriter save(root, position.iteration);
-  checkpoint::SliceWriter part(save.folder(), slices);
-  std::vector<float> values;
+  checkpoint::CheckpointWriter save(root, position.iteration, disk);
+  checkpoint::SliceWriter part(save.folder(), slices, disk);
+  HostBuffer buffer;
   for (size_t i = 0; i < items.size(); ++i) {
-    values.resize(static_cast<size_t>(session.slice_elements(items[i].id)));
+    const std::span<float> values = buffer.of(session.slice_elements(items[i].id));
     session.read_tensor(items[i].id, items[i].state, values);
-    part.write(i, std::as_bytes(std::span(values)));
+    part.write(i, std::as_bytes(values));
   }
   const std::array<checkpoint::Contents, 1> parts = {part.finish()};
   save.commit({.iteration = position.iteration,
@@ -108,9 +129,9 @@ Position load_checkpoint(engine::Session& session, checkpoint::CheckpointReader&
 }
 
 void initialise_weights(engine::Session& session, uint32_t seed, ThreadPool& pool) {
-  std::vector<float> values;
+  HostBuffer buffer;
   for (const TensorId id : own_tensors(session.plan())) {
-    values.resize(static_cast<size_t>(session.slice_elements(id)));
+    const std::span<float> values = buffer.of(session.slice_elements(id));
     engine::initial_values(session.plan().table[id], session.plan().local[id].slice, seed, pool,
                            values);
     session.write_tensor(id, TensorState::parameter, values);

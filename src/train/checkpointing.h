@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <string>
 
+#include "checkpoint/disk.h"
 #include "checkpoint/reader.h"
 #include "engine/session.h"
 #include "train/trainer.h"
@@ -12,7 +13,8 @@ namespace trireme::train {
 /// root/iter_N, whole or not at all. options: the effective configuration as TOML, which the
 /// checkpoint keeps.
 void save_checkpoint(engine::Session& session, const Position& position, uint32_t seed,
-                     const std::string& options, const Path& root);
+                     const std::string& options, const Path& root,
+                     checkpoint::Disk& disk = checkpoint::system_disk());
 
 /// Reads the weights of a checkpoint into a session, whatever layout wrote them.
 void load_weights(engine::Session& session, checkpoint::CheckpointReader& reader);

@@ -1,0 +1,182 @@
+// Nothing allocates inside a step: memory is planned before the first one.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <thread>
+
+#include "allocation_counter.h"
+#include "core/format.h"
+#include "data/indexed_writer.h"
+#include "data/open_sources.h"
+#include "test_run.h"
+
+namespace trireme {
+namespace {
+
+using testing_memory::Allocations;
+
+struct alignas(64) Aligned {
+  std::array<float, 64> values;
+};
+
+/// Counts what is allocated by any thread, readers of data included, from the begin of the first
+/// action of each global batch to the end of its last; of the first batch, nothing.
+class BatchWatch final : public engine::Observer {
+ public:
+  BatchWatch(engine::Session& session, const schedule::Schedule& schedule)
+      : session_(session), actions_(schedule.actions.size()) {
+    session.add_observer(*this);
+  }
+  ~BatchWatch() override { session_.remove_observer(*this); }
+  BatchWatch(const BatchWatch&) = delete;
+  BatchWatch& operator=(const BatchWatch&) = delete;
+
+  void begin(const schedule::Action&) override {
+    if (done_++ % actions_ == 0 && done_ > actions_) testing_memory::start_counting();
+  }
+  void end(const schedule::Action&) override {
+    if (done_ % actions_ != 0 || done_ <= actions_) return;
+    const Allocations one = testing_memory::stop_counting();
+    all_.by_new += one.by_new;
+    all_.by_map += one.by_map;
+    all_.by_malloc += one.by_malloc;
+    ++batches_;
+  }
+  /// Of so many batches behind the first nothing is ours.
+  void expect_none(int batches, const std::string& where) const {
+    EXPECT_EQ(batches_, batches) << where;
+    testing_memory::expect_none(all_, where);
+  }
+
+ private:
+  engine::Session& session_;
+  size_t actions_;
+  size_t done_ = 0;
+  int batches_ = 0;
+  Allocations all_;
+};
+
+TEST(Allocations, AreSeenByTheCounter) {
+  testing_memory::start_counting();
+  const auto one = std::make_unique<int>(1);
+  const auto aligned = std::make_unique<Aligned>();
+  std::thread([] { EXPECT_NE(std::make_unique<int>(2), nullptr); }).join();
+  void* raw = std::malloc(100);
+  device::CpuDevice cpu(1);
+  const device::Arena arena(cpu, 1 << 20);
+  const Allocations found = testing_memory::stop_counting();
+  EXPECT_NE(raw, nullptr);
+  EXPECT_NE(arena.data(), nullptr);
+  std::free(raw);
+  EXPECT_GE(found.by_new, 3);
+  if (!testing_memory::kCountsMalloc) return;
+  EXPECT_GE(found.by_malloc, 1);
+  EXPECT_GE(found.by_map, 1);
+}
+
+// Documents of all lengths in two datasets that are blended, read from files.
+class AllocationsOfARun : public testing::Test {
+ protected:
+  AllocationsOfARun() {
+    std::string pattern = testing::TempDir() + "trireme-allocation-XXXXXX";
+    folder_ = ::mkdtemp(pattern.data());
+    for (const char* name : {"a", "b"}) {
+      data::IndexedWriter writer(folder_ / name, data::TokenType::u16);
+      for (int document = 0; document < 300; ++document) {
+        for (int32_t i = 0; i <= document % 70; ++i)
+          writer.append(std::vector{static_cast<int32_t>((i * 7 + document) % kWords)});
+        writer.end_sequence();
+        writer.end_document();
+      }
+      writer.commit();
+    }
+    ThreadPool pool(1);
+    samples_ = data::open_sources({.data_path = {"3", folder_ / "a", "7", folder_ / "b"},
+                                   .split = "100,0,0",
+                                   .sequence_length = kLength,
+                                   .requested = {.train = 200}},
+                                  pool)[data::Part::train]
+                   .source;
+  }
+  ~AllocationsOfARun() override { std::filesystem::remove_all(folder_); }
+
+  static data::BatchRules rules(bool by_document) {
+    return {.vocab_size = kWords,
+            .eod = 5,
+            .reset_position_ids = by_document,
+            .reset_attention_mask = by_document,
+            .eod_mask_loss = by_document};
+  }
+
+  Path folder_;
+  std::shared_ptr<const data::SampleSource> samples_;
+};
+
+TEST_F(AllocationsOfARun, AreNoneInAStepBehindTheFirst) {
+  for (const bool by_document : {false, true}) {
+    for (const int threads : {1, 3}) {
+      for (const int readers : {0, 2}) {
+        TestRun run({.threads = threads, .microbatches = 3, .readers = readers}, samples_,
+                    rules(by_document));
+        BatchWatch watch(run.session, run.session.plan().largest_batch().schedule);
+        run.steps(7);
+        watch.expect_none(6, format("6 steps, {} threads, {} readers, documents {}", threads,
+                                    readers, by_document ? "apart" : "joined"));
+      }
+    }
+  }
+}
+
+TEST_F(AllocationsOfARun, AreNoneInAnEvaluation) {
+  TestRun run({.threads = 2}, samples_, rules(true));
+  run.steps(1);
+  for (const int readers : {0, 2}) {
+    const schedule::Schedule& schedule = run.session.plan().evaluation->schedule;
+    BatchWatch watch(run.session, schedule);
+    static_cast<void>(train::evaluate_loss(
+        run.session, run.batches, 0, 5 * run.session.plan().global_batch(schedule.microbatches),
+        {.threads = readers}));
+    watch.expect_none(4, format("4 batches of an evaluation, {} readers", readers));
+  }
+}
+
+TEST(Allocations, AreNoneInADecodingStep) {
+  device::CpuDevice cpu(2);
+  comm::SoloCommunicator solo;
+  constexpr int64_t kCapacity = 12;
+  engine::Session session(
+      model::plan_run({.shape = {.layers = 2,
+                                 .hidden = 16,
+                                 .heads = 2,
+                                 .ffn = 64,
+                                 .length = kCapacity,
+                                 .positions = kCapacity,
+                                 .vocabulary = kWords},
+                       .profile = {.threads = 2},
+                       .train = false,
+                       .decode_capacity = kCapacity}),
+      {.device = &cpu, .kernels = &ops::cpu_kernels(), .profile = {.threads = 2}}, solo);
+  train::initialise_weights(session, kSeed, cpu.pool());
+  std::vector<float> logits(kWords);
+  const auto decode = [&](int32_t place) {
+    const std::array<int32_t, 1> one = {place};
+    const std::array<int64_t, 1> sample = {0};
+    using program::BatchField;
+    for (const BatchField field :
+         {BatchField::tokens, BatchField::positions, BatchField::cache_lengths})
+      session.write_field<int32_t>(field, MicrobatchId{0}, one);
+    session.write_field<int64_t>(BatchField::samples, MicrobatchId{0}, sample);
+    session.decode(logits);
+  };
+  decode(0);
+  testing_memory::start_counting();
+  for (int32_t place = 1; place < kCapacity; ++place) decode(place);
+  const Allocations found = testing_memory::stop_counting();
+  testing_memory::expect_none(found, "11 steps of decoding");
+}
+
+}  // namespace
+}  // namespace trireme
