@@ -6,11 +6,11 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "engine/batch_fields.h"
 #include "train/nonfinite.h"
 
 namespace trireme::train {
 
-using program::BatchField;
 using program::StepScalar;
 
 namespace {
@@ -30,7 +30,7 @@ void run_actions(engine::Session& session, const schedule::Schedule& schedule,
   for (const schedule::Action& action : schedule.actions) {
     // The first forward of a microbatch, whichever chunk's; they come in ascending order.
     if (action.kind == schedule::ActionKind::forward && action.microbatch.value == written) {
-      write_fields(session, action.microbatch, feed.microbatch(written++));
+      engine::write_fields(session, action.microbatch, feed.microbatch(written++));
     }
     session.run(action);
   }
@@ -113,16 +113,6 @@ void Trainer::run_schedule(const data::GlobalBatch& batch) {
   const auto microbatches = static_cast<int>(batch.microbatches);
   session_.start_batch(microbatches);
   run_actions(session_, session_.plan().batch_plan(microbatches).schedule, feed_);
-}
-
-void write_fields(engine::Session& session, MicrobatchId microbatch,
-                  const data::BatchFields& fields) {
-  session.write_field<int32_t>(BatchField::tokens, microbatch, fields.tokens);
-  session.write_field<int32_t>(BatchField::labels, microbatch, fields.labels);
-  session.write_field<float>(BatchField::loss_mask, microbatch, fields.loss_mask);
-  session.write_field<int32_t>(BatchField::positions, microbatch, fields.positions);
-  session.write_field<int32_t>(BatchField::segment_starts, microbatch, fields.segment_starts);
-  session.write_field<int64_t>(BatchField::samples, microbatch, fields.sample_positions);
 }
 
 double evaluate_loss(engine::Session& session, std::shared_ptr<const data::Batches> batches,

@@ -70,10 +70,6 @@ class Trainer {
   bool overfit_ = false;
 };
 
-/// Copies a microbatch's fields to the device.
-void write_fields(engine::Session& session, MicrobatchId microbatch,
-                  const data::BatchFields& fields);
-
 /// Mean loss in nats per counted token over `samples` samples from position `first` of some
 /// held-out data, by the plan's evaluation; a multiple of the samples of its batches.
 [[nodiscard]] double evaluate_loss(engine::Session& session,

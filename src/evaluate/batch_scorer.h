@@ -1,0 +1,34 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "data/batches.h"
+#include "engine/session.h"
+#include "evaluate/passage.h"
+
+namespace trireme::evaluate {
+
+/// Runs a session's evaluation a microbatch at a time and says of each sequence what the model
+/// makes of it.
+class BatchScorer {
+ public:
+  /// The session was planned with an evaluation of one microbatch; it outlives the scorer.
+  explicit BatchScorer(engine::Session& session);
+
+  [[nodiscard]] int64_t length() const { return session_.plan().shape.length; }        ///< s
+  [[nodiscard]] int64_t sequences() const { return session_.plan().batch.sequences; }  ///< b
+
+  /// A score for each of the b sequences of [s, b] fields: of the tokens that the loss mask counts.
+  /// Valid until the next call. Throws, saying where, for a loss that is not a number: the weights
+  /// are broken then.
+  [[nodiscard]] std::span<const Score> score(const data::BatchFields& fields);
+
+ private:
+  engine::Session& session_;
+  std::vector<float> losses_;
+  std::vector<float> target_;
+  std::vector<Score> scores_;
+};
+
+}  // namespace trireme::evaluate
