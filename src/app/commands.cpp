@@ -9,6 +9,7 @@ std::vector<Command> all_commands() {
       tokenizer_decode_command(),
       preprocess_command(),
       train_command(),
+      evaluate_command(),
       generate_command(),
       program_command(),
       options_command(),

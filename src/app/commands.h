@@ -11,6 +11,7 @@ namespace trireme::app {
 
 Command preprocess_command();
 Command train_command();
+Command evaluate_command();
 Command generate_command();
 Command program_command();
 Command options_command();

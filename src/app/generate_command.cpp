@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 
 #include "app/commands.h"
 #include "app/rank.h"
-#include "app/tokenizer_files.h"
+#include "app/trained_model.h"
 #include "checkpoint/reader.h"
 #include "config/groups/generate.h"
 #include "core/error.h"
@@ -29,42 +28,6 @@ void declare(GenerateCommandOptions& options, config::OptionSet& set) {
   set.add(options.generate);
   set.add(options.tokenizer);
   set.add(options.engine);
-}
-
-// The tokenizer that was asked for, or the run's own, whose files are named as from where it ran.
-// Either may be given another end of documents.
-text::Tokenizer tokenizer_of(const config::TokenizerOptions& given,
-                             const config::TokenizerOptions& saved) {
-  const bool is_given = given.names_files();
-  config::TokenizerOptions files = is_given ? given : saved;
-  if (given.eod_token) files.eod_token = given.eod_token;
-  if (!files.names_files()) {
-    fail_usage({.where = "tokenizer",
-                .what = "the run was trained without one",
-                .rule = "text needs a tokenizer",
-                .remedy = "give --tokenizer-model, or --vocab-file and --merge-file"});
-  }
-  const Path& file = files.tokenizer_model ? *files.tokenizer_model : *files.vocab_file;
-  if (!is_given && !std::filesystem::exists(file)) {
-    fail_usage({.where = "tokenizer",
-                .what = format("the run's {} is not there", file.string()),
-                .rule = "a run names its tokenizer as seen from the folder in which it was started",
-                .remedy = "start there, or give --tokenizer-model, or --vocab-file and "
-                          "--merge-file"});
-  }
-  return require_tokenizer(files);
-}
-
-// Words of the word embeddings, as stored.
-int64_t stored_vocabulary(const checkpoint::CheckpointReader& reader) {
-  const auto* tensor = reader.find("embedding.word_embeddings.weight");
-  if (tensor == nullptr) {
-    fail({.where = reader.folder().string(),
-          .what = "no tensor embedding.word_embeddings.weight",
-          .rule = "a GPT has one",
-          .remedy = "load a checkpoint of `trireme train`"});
-  }
-  return tensor->tensor.shape[0];
 }
 
 // Prints text as it comes, but never half a UTF-8 character.
@@ -107,12 +70,7 @@ int run(const GenerateCommandOptions& options, const config::OptionSet& set) {
   const train::TrainOptions saved = train::saved_options(reader);
   const text::Tokenizer tokenizer = tokenizer_of(options.tokenizer, saved.tokenizer);
   const int64_t rows = stored_vocabulary(reader);
-  if (tokenizer.vocab_size() > rows) {
-    fail({.where = "tokenizer",
-          .what = format("{} tokens, the model has {} words", tokenizer.vocab_size(), rows),
-          .rule = "every token is a word of the model",
-          .remedy = "use the tokenizer that the model was trained with"});
-  }
+  require_words(tokenizer, rows);
 
   LocalRank rank(options.engine);
   engine::Session session(model::plan_run({.shape = train::gpt_shape(saved.model, rows),

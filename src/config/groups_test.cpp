@@ -13,6 +13,7 @@
 #include "config/groups/data.h"
 #include "config/groups/debug.h"
 #include "config/groups/engine.h"
+#include "config/groups/evaluate.h"
 #include "config/groups/generate.h"
 #include "config/groups/logging.h"
 #include "config/groups/model.h"
@@ -39,9 +40,9 @@ template <class T>
 class EveryGroup : public ::testing::Test {};
 using Groups = ::testing::Types<CommonOptions, ModelOptions, BatchOptions, OptimizerOptions,
                                 ParallelOptions, EngineOptions, DataOptions, TokenizerOptions,
-                                CheckpointOptions, LoggingOptions, DebugOptions, GenerateOptions,
-                                PreprocessOptions, TokenizerTrainOptions, TokenizerCodeOptions,
-                                TokenizerEncodeOptions, testing::Sample>;
+                                CheckpointOptions, LoggingOptions, DebugOptions, EvaluateOptions,
+                                GenerateOptions, PreprocessOptions, TokenizerTrainOptions,
+                                TokenizerCodeOptions, TokenizerEncodeOptions, testing::Sample>;
 TYPED_TEST_SUITE(EveryGroup, Groups);
 
 // Text with everything that a file format could trip over.
@@ -172,14 +173,15 @@ TYPED_TEST(EveryGroup, FlagsOnTheCommandLineSayTheSameAsTheFile) {
 
 TEST(AllGroups, AreThoseTestedHere) {
   const std::set<const Group*> tested = {
-      &CommonOptions::group(),        &ModelOptions::group(),
-      &BatchOptions::group(),         &OptimizerOptions::group(),
-      &ParallelOptions::group(),      &EngineOptions::group(),
-      &DataOptions::group(),          &TokenizerOptions::group(),
-      &CheckpointOptions::group(),    &LoggingOptions::group(),
-      &DebugOptions::group(),         &GenerateOptions::group(),
-      &PreprocessOptions::group(),    &TokenizerTrainOptions::group(),
-      &TokenizerCodeOptions::group(), &TokenizerEncodeOptions::group()};
+      &CommonOptions::group(),         &ModelOptions::group(),
+      &BatchOptions::group(),          &OptimizerOptions::group(),
+      &ParallelOptions::group(),       &EngineOptions::group(),
+      &DataOptions::group(),           &TokenizerOptions::group(),
+      &CheckpointOptions::group(),     &LoggingOptions::group(),
+      &DebugOptions::group(),          &EvaluateOptions::group(),
+      &GenerateOptions::group(),       &PreprocessOptions::group(),
+      &TokenizerTrainOptions::group(), &TokenizerCodeOptions::group(),
+      &TokenizerEncodeOptions::group()};
   const auto all = all_groups();
   EXPECT_EQ(tested, std::set<const Group*>(all.begin(), all.end()));
   EXPECT_EQ(all.size(), tested.size());

@@ -9,6 +9,9 @@
 #include "evaluate/json.h"
 
 namespace trireme::evaluate {
+
+using config::HellaSwagText;
+
 namespace {
 
 constexpr std::string_view kWhite = " \t\n\r\f\v";

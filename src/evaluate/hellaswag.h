@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/groups/evaluate.h"
 #include "evaluate/encoded_pair.h"
 #include "evaluate/scorer.h"
 
@@ -19,19 +20,9 @@ struct HellaSwagExample {
   int64_t label = 0;
 };
 
-/// How an example becomes text.
-enum class HellaSwagText {
-  /// As EleutherAI's lm-evaluation-harness: "activity_label: ctx_a ctx_b" with ctx_b's first letter
-  /// made upper and its others lower case (ASCII), then in context and endings " [title]" becomes
-  /// ". ", other words in brackets go, and of two spaces one.
-  harness,
-  /// As llm.c: ctx and endings as they are.
-  plain,
-};
-
 /// Throws, naming line and key, for anything else. Where a file has no ctx_a or no activity_label,
 /// harness takes ctx, and leaves the label out.
-[[nodiscard]] HellaSwagExample parse_hellaswag(std::string_view text, HellaSwagText style,
+[[nodiscard]] HellaSwagExample parse_hellaswag(std::string_view text, config::HellaSwagText style,
                                                const Line& line);
 
 /// How many labels each way of choosing an ending finds; the first among equals.
@@ -49,7 +40,7 @@ struct HellaSwagResult {
 
 /// At most `limit` examples of a file.
 [[nodiscard]] HellaSwagResult evaluate_hellaswag(
-    const Path& file, int64_t limit, HellaSwagText style, const text::Tokenizer& tokenizer,
+    const Path& file, int64_t limit, config::HellaSwagText style, const text::Tokenizer& tokenizer,
     const OpenSession& open, const ScorerOptions& options, const OnProgress& on_progress = {});
 
 }  // namespace trireme::evaluate

@@ -10,6 +10,7 @@
 #include "config/groups/data.h"
 #include "config/groups/debug.h"
 #include "config/groups/engine.h"
+#include "config/groups/evaluate.h"
 #include "config/groups/generate.h"
 #include "config/groups/logging.h"
 #include "config/groups/model.h"
@@ -62,6 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view toml = fuzz::text_of(data, size);
   check<ModelOptions, BatchOptions, OptimizerOptions, ParallelOptions, EngineOptions, DataOptions,
         TokenizerOptions, CheckpointOptions, LoggingOptions, DebugOptions>(toml);
+  check<EvaluateOptions, TokenizerOptions, EngineOptions>(toml);
   check<GenerateOptions, TokenizerOptions, EngineOptions>(toml);
   check<PreprocessOptions, TokenizerOptions>(toml);
   check<TokenizerTrainOptions>(toml);

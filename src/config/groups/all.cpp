@@ -8,6 +8,7 @@
 #include "config/groups/data.h"
 #include "config/groups/debug.h"
 #include "config/groups/engine.h"
+#include "config/groups/evaluate.h"
 #include "config/groups/generate.h"
 #include "config/groups/logging.h"
 #include "config/groups/model.h"
@@ -23,14 +24,23 @@ namespace trireme::config {
 
 std::span<const Group* const> all_groups() {
   static const std::array kGroups = {
-      &CommonOptions::group(),        &ModelOptions::group(),
-      &BatchOptions::group(),         &OptimizerOptions::group(),
-      &ParallelOptions::group(),      &EngineOptions::group(),
-      &DataOptions::group(),          &TokenizerOptions::group(),
-      &CheckpointOptions::group(),    &LoggingOptions::group(),
-      &DebugOptions::group(),         &GenerateOptions::group(),
-      &PreprocessOptions::group(),    &TokenizerTrainOptions::group(),
-      &TokenizerCodeOptions::group(), &TokenizerEncodeOptions::group(),
+      &CommonOptions::group(),
+      &ModelOptions::group(),
+      &BatchOptions::group(),
+      &OptimizerOptions::group(),
+      &ParallelOptions::group(),
+      &EngineOptions::group(),
+      &DataOptions::group(),
+      &TokenizerOptions::group(),
+      &CheckpointOptions::group(),
+      &LoggingOptions::group(),
+      &DebugOptions::group(),
+      &EvaluateOptions::group(),
+      &GenerateOptions::group(),
+      &PreprocessOptions::group(),
+      &TokenizerTrainOptions::group(),
+      &TokenizerCodeOptions::group(),
+      &TokenizerEncodeOptions::group(),
   };
   return kGroups;
 }

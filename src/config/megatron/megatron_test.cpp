@@ -225,10 +225,11 @@ TEST(Help, SaysThatAScriptsOptionsCanBePasted) {
 
 class EveryScript : public ::testing::TestWithParam<const Script*> {};
 INSTANTIATE_TEST_SUITE_P(Scripts, EveryScript,
-                         ::testing::Values(&pretrain_gpt(), &preprocess_data()),
+                         ::testing::Values(&pretrain_gpt(), &preprocess_data(), &tasks()),
                          [](const auto& script) {
                            std::string name = script.param->name;
                            name.resize(name.find('.'));
+                           std::replace(name.begin(), name.end(), '/', '_');
                            return name;
                          });
 

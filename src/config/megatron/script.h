@@ -54,5 +54,7 @@ struct Script {
 
 [[nodiscard]] const Script& pretrain_gpt();
 [[nodiscard]] const Script& preprocess_data();
+/// The zero-shot tasks of a GPT.
+[[nodiscard]] const Script& tasks();
 
 }  // namespace trireme::config::megatron

@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     fuzz::require(lambada.word.size() > 1 && lambada.word.rfind(' ') == 0,
                   "a word is a space and what is behind it");
   }
-  for (const HellaSwagText style : {HellaSwagText::harness, HellaSwagText::plain}) {
+  for (const auto style : {config::HellaSwagText::harness, config::HellaSwagText::plain}) {
     HellaSwagExample example;
     if (!fuzz::accepted([&] { example = parse_hellaswag(text, style, line); })) continue;
     fuzz::require(
@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         example.label >= 0 && example.label < static_cast<int64_t>(example.endings.size()),
         "a label is one of the endings");
     for (size_t i = 0; i < example.endings.size(); ++i) {
-      fuzz::require(example.endings[i][0] == ' ' || style == HellaSwagText::harness,
+      fuzz::require(example.endings[i][0] == ' ' || style == config::HellaSwagText::harness,
                     "a space stands in front of an ending");
       fuzz::require(example.characters[i] > 0, "an ending has a character");
     }
