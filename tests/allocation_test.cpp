@@ -119,8 +119,11 @@ TEST_F(AllocationsOfARun, AreNoneInAStepBehindTheFirst) {
   for (const bool by_document : {false, true}) {
     for (const int threads : {1, 3}) {
       for (const int readers : {0, 2}) {
-        TestRun run({.threads = threads, .microbatches = 3, .readers = readers}, samples_,
-                    rules(by_document));
+        // Both forms of attention, each in half of the cases.
+        const auto form = (threads == 1) == (readers == 0) ? model::AttentionForm::recomputed
+                                                           : model::AttentionForm::stored;
+        TestRun run({.threads = threads, .microbatches = 3, .readers = readers, .attention = form},
+                    samples_, rules(by_document));
         BatchWatch watch(run.session, run.session.plan().largest_batch().schedule);
         run.steps(7);
         watch.expect_none(6, format("6 steps, {} threads, {} readers, documents {}", threads,

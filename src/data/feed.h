@@ -47,7 +47,8 @@ struct FeedOptions {
 /// rank needs N before its first backward; nothing is read twice (of other ranks' samples, only the
 /// mask is counted). Otherwise it waits for nothing.
 ///
-/// Memory: the fields of 2 microbatches per thread, and of one global batch where N has to be read.
+/// Memory: the fields of 2 microbatches per thread and one in use, and of one global batch where N
+/// has to be read. Allocated by begin(), so that nothing is while a step runs.
 class BatchFeed {
  public:
   /// batches       shared: a thread that hangs in a read keeps it alive
