@@ -20,9 +20,7 @@ namespace {
 struct NullMachine {
   explicit NullMachine(int threads = 1) : device(plugin, threads) {}
 
-  operator Machine() {
-    return {device, device.kernels(), *group};
-  }  // NOLINT(google-explicit-constructor): a test's way to write less
+  [[nodiscard]] Machine machine() { return {device, device.kernels(), *group}; }
 
   plugin::Plugin plugin{NULL_PLUGIN};
   plugin::PluginDevice device;
@@ -55,7 +53,7 @@ TEST_F(PluggedTraining, HasTheBitsOfTheCpu) {
        {RunOptions{}, RunOptions{.threads = 2, .microbatches = 4, .readers = 1},
         RunOptions{.microbatches = 3, .dropout = 0, .grows = true}}) {
     NullMachine null(options.threads);
-    TestRun there(options, null);
+    TestRun there(options, null.machine());
     TestRun here(options);
     EXPECT_EQ(there.steps(5), here.steps(5));
     const int64_t samples = 2 * options.micro_batch * options.microbatches;
@@ -68,7 +66,7 @@ TEST_F(PluggedTraining, HasTheBitsOfTheCpu) {
 
 TEST_F(PluggedTraining, SavesWhatTheCpuSavesAndEachLoadsTheOthers) {
   NullMachine null;
-  TestRun there({}, null);
+  TestRun there({}, null.machine());
   TestRun here({});
   there.steps(3);
   here.steps(3);
@@ -84,7 +82,7 @@ TEST_F(PluggedTraining, SavesWhatTheCpuSavesAndEachLoadsTheOthers) {
   };
   const auto losses = here.steps(3);
   NullMachine other;
-  TestRun back({}, other);
+  TestRun back({}, other.machine());
   EXPECT_EQ(continued(back, "here"), losses);
   EXPECT_EQ(back.state(), here.state());
   TestRun forth({});
@@ -93,7 +91,7 @@ TEST_F(PluggedTraining, SavesWhatTheCpuSavesAndEachLoadsTheOthers) {
 
 TEST_F(PluggedTraining, ShowsTheSameInside) {
   NullMachine null;
-  TestRun there({}, null);
+  TestRun there({}, null.machine());
   TestRun here({});
   for (TestRun* run : {&there, &here}) {
     train::Inspector inspector(run->session, {.dump = folder_ / (run == &there ? "there" : "here"),
@@ -109,7 +107,7 @@ TEST_F(PluggedTraining, ShowsTheSameInside) {
 
 TEST_F(PluggedTraining, FindsTheFirstNumberThatIsNotFinite) {
   NullMachine null;
-  TestRun there({}, null);
+  TestRun there({}, null.machine());
   TestRun here({});
   std::vector<std::string> found;
   for (TestRun* run : {&there, &here}) {

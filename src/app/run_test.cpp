@@ -51,6 +51,35 @@ TEST_F(RunTest, LearnsSavesContinuesBitForBitAndWrites) {
             sample.text);
 }
 
+TEST_F(RunTest, RunsOnTheDeviceThatIsNamedWithTheSameBits) {
+  const std::string steps = "--train-iters 6 ";
+  const Outcome here = run(train(steps + "--save on-cpu --metrics-file on-cpu.jsonl"));
+  ASSERT_EQ(here.status, 0) << here.text;
+  const Outcome there =
+      run(train(steps + "--device null --save on-null --metrics-file on-null.jsonl"));
+  ASSERT_EQ(there.status, 0) << there.text;
+  EXPECT_TRUE(contains(there.text, "threads measured now; MFU counts against it")) << there.text;
+  EXPECT_EQ(losses(folder_ / "on-null.jsonl"), losses(folder_ / "on-cpu.jsonl"));
+  const std::string ask = "--prompt 'the rower' --num-tokens 12 --seed 3";
+  const Outcome text = run("generate --load on-cpu " + ask);
+  ASSERT_EQ(text.status, 0) << text.text;
+  EXPECT_EQ(run("generate --device null --load on-null " + ask).text, text.text);
+
+  const Outcome missing = errors(train(steps + "--device abacus"));
+  EXPECT_EQ(missing.status, 2);
+  for (const char* part : {"--device abacus: there is no ", "/trireme_abacus.so",
+                           "TRIREME_PLUGIN_PATH", "--device cpu"}) {
+    EXPECT_TRUE(contains(missing.text, part)) << part << "\n" << missing.text;
+  }
+  const Outcome large = errors(
+      "train --num-layers 100 --hidden-size 32768 --num-attention-heads 256 --seq-length 32 "
+      "--micro-batch-size 1 --train-iters 1 --lr 1e-3 --mock-data --device null " +
+      kTokenizer);
+  EXPECT_EQ(large.status, 1) << large.text;
+  EXPECT_TRUE(contains(large.text, "this rank needs ")) << large.text;
+  EXPECT_TRUE(contains(large.text, ", null has ")) << large.text;
+}
+
 TEST_F(RunTest, StartsAnewWhereTheFolderOfSaveAndLoadHoldsNothingYet) {
   const std::string script = train("--train-iters 6 --exit-interval 3 --save both --load both");
   const Outcome first = run(script);
