@@ -71,6 +71,7 @@ std::optional<text::Tokenizer> find_tokenizer(const EvaluateCommandOptions& opti
 evaluate::OnProgress progress(const std::string& title, const char* unit) {
   auto bar = std::make_shared<std::optional<Progress>>();
   return [=](int64_t done, int64_t all) {
+    if (!*bar && done == all) return;  // over before there was anything to show
     if (!*bar) bar->emplace(title, unit, static_cast<uint64_t>(all));
     (*bar)->update(static_cast<uint64_t>(done));
     if (done == all) (*bar)->finish();
