@@ -65,7 +65,7 @@ class Session {
   void decode(std::span<float> logits);
   /// Tokens of prompts into the caches by the plan's prompt program of that number: fields of
   /// microbatch 0 in.
-  void read_prompt(size_t program) { executor_.run(prompts_[program].forward, 0, false); }
+  void read_prompt(size_t program) { executor_.run(prompts_[program].forward, {}, false); }
   void synchronize() { executor_.synchronize(); }
 
   /// The observer sees every action and op until it is removed. Not owned.
