@@ -1,6 +1,7 @@
 #include "app/answers.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/format.h"
@@ -79,7 +80,7 @@ std::string Answers::json_line(size_t request, std::string_view reason) const {
   const double seconds = std::chrono::duration<double>(Clock::now() - answer.first).count();
   // The first token ends the reading of the prompt; it takes none of this time.
   const auto later = static_cast<double>(answer.chosen - 1);
-  line["tokens_per_second"] = later > 0 ? later / seconds : 0.0;
+  line["tokens_per_second"] = later > 0 ? std::round(10 * later / seconds) / 10 : 0.0;
   using Json = nlohmann::ordered_json;
   return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -176,17 +176,22 @@ int run(const GenerateCommandOptions& options, const config::OptionSet& set) {
 Command generate_command() {
   return make_command<GenerateCommandOptions>(
       {.name = "generate",
-       .summary = "continue a prompt with a trained model",
-       .about = "Loads the weights of a checkpoint and continues a prompt token by token, printed "
-                "as it comes. The same prompt, "
-                "seed and sample number give the same text. The tokenizer is the one of the "
-                "training run unless another is "
-                "given.",
-       .examples = "trireme generate --load checkpoints --prompt \"To create a table\" "
-                   "--num-tokens 80 --temperature 0.8 --top-p "
-                   "0.95\n"
-                   "trireme generate --load checkpoints --prompt \"An index\" --temperature 0\n"
-                   "trireme generate --load checkpoints --num-samples 3 --top-k 40 --seed 7"},
+       .summary = "continue prompts with a trained model",
+       .about =
+           "Loads the weights of a checkpoint and continues one prompt or many, token by token. "
+           "An answer is printed as it comes; answers to several prompts grow side by side and are "
+           "printed in the order of the prompts. An answer ends at its length, at the tokenizer's "
+           "end of document, or where a stop text is whole, which is not printed.\n"
+           "The same prompt, seed and sample number give the same answer, whatever is generated "
+           "beside it. A token is drawn after temperature, top-k and top-p, in this order. The "
+           "tokenizer is that of the training run unless another is given.",
+       .examples =
+           "trireme generate --load checkpoints --prompt \"To create a table\" --num-tokens 80 "
+           "--temperature 0.8 --top-p 0.95\n"
+           "trireme generate --load checkpoints --prompt \"An index\" --greedy --stop $'\\n\\n'\n"
+           "trireme generate --load checkpoints --num-samples 3 --top-k 40 --seed 7\n"
+           "trireme generate --load checkpoints --prompts questions.jsonl --batch-size 16 --json "
+           "--output answers.jsonl"},
       declare, run);
 }
 

@@ -389,7 +389,7 @@ TEST(Generate, RefusesSamplingLimitsForGreedyDecoding) {
   EXPECT_EQ(generate.validate()->what, "temperature with greedy");
 }
 
-TEST(Generate, TakesPromptsFromOnePlaceAndStopsAtTextsThatHaveAByte) {
+TEST(Generate, TakesPromptsFromOnePlace) {
   GenerateOptions generate = {.load = "x", .prompt = "a"};
   EXPECT_EQ(generate.validate(), std::nullopt);
   generate.prompts_format = PromptsFormat::jsonl;
@@ -398,8 +398,6 @@ TEST(Generate, TakesPromptsFromOnePlaceAndStopsAtTextsThatHaveAByte) {
   EXPECT_EQ(generate.validate()->names, (Words{"prompt", "prompts"}));
   generate.prompt.reset();
   EXPECT_EQ(generate.validate(), std::nullopt);
-  generate.stop = {"x", ""};
-  EXPECT_EQ(generate.validate()->names, Words{"stop"});
 }
 
 TEST(TokenizerTrain, RefusesAVocabularyThatIsTooSmallForItsFixedPart) {

@@ -1,7 +1,5 @@
 #include "config/groups/generate.h"
 
-#include <algorithm>
-
 #include "core/format.h"
 
 namespace trireme::config {
@@ -106,12 +104,6 @@ std::optional<Conflict> GenerateOptions::validate() const {
                     .what = "the format of prompts without a file of them",
                     .rule = "it says how --prompts is read",
                     .remedy = "leave it out, or name the file with --prompts"};
-  }
-  if (std::find(stop.begin(), stop.end(), "") != stop.end()) {
-    return Conflict{.names = {"stop"},
-                    .what = "an empty stop text",
-                    .rule = "it would end every answer at once",
-                    .remedy = "give the text at which an answer ends"};
   }
   return std::nullopt;
 }

@@ -33,7 +33,7 @@ struct GenerateOptions {
 
   bool operator==(const GenerateOptions&) const = default;
   static const Group& group();
-  /// Greedy decoding takes no sampling limits; one source of prompts; no empty stop text.
+  /// Greedy decoding takes no sampling limits; one source of prompts.
   [[nodiscard]] std::optional<Conflict> validate() const;
 };
 
