@@ -17,8 +17,12 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-Generator::Generator(engine::Session& session, const Sampling& sampling, int64_t words)
-    : session_(session), words_(words), sampler_(sampling) {
+Generator::Generator(engine::Session& session, const Sampling& sampling, int64_t words,
+                     ThreadPool& pool)
+    : session_(session),
+      words_(words),
+      pool_(pool),
+      samplers_(static_cast<size_t>(pool.threads()), Sampler(sampling)) {
   const model::RunPlan& plan = session.plan();
   TRIREME_ASSERT(plan.decode.has_value(), "the session was planned for decoding");
   for (auto place = static_cast<int32_t>(plan.decode_shape.places); place-- > 0;)
@@ -86,17 +90,22 @@ void Generator::step(std::span<const Request> requests, const OnToken& on_token)
   const auto logits = std::span(logits_).first(growing_.size() * row);
   session_.decode(logits);
 
+  pool_.parallel_for(static_cast<int64_t>(growing_.size()), [&](int64_t index, int thread) {
+    const auto i = static_cast<size_t>(index);
+    Sequence& sequence = growing_[i];
+    sequence.cached += 1;
+    sequence.grown += 1;
+    sequence.token = samplers_[static_cast<size_t>(thread)].choose(
+        logits.subspan(i * row, static_cast<size_t>(words_)), requests[sequence.request].sample,
+        sequence.cached);
+  });
+
   size_t kept = 0;
   for (size_t i = 0; i < growing_.size(); ++i) {
-    Sequence sequence = growing_[i];
-    const Request& request = requests[sequence.request];
-    sequence.cached += 1;
-    sequence.token = sampler_.choose(logits.subspan(i * row, static_cast<size_t>(words_)),
-                                     request.sample, sequence.cached);
-    sequence.grown += 1;
+    const Sequence sequence = growing_[i];
     work_.answer_tokens += 1;
     const bool goes_on = on_token(sequence.request, sequence.token);
-    if (goes_on && sequence.grown < request.count) {
+    if (goes_on && sequence.grown < requests[sequence.request].count) {
       growing_[kept++] = sequence;
     } else {
       free_places_.push_back(sequence.place);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/thread_pool.h"
 #include "engine/session.h"
 #include "generate/sampler.h"
 
@@ -26,7 +27,8 @@ class Generator {
  public:
   /// The session was planned with a decode shape; it outlives the generator.
   /// words: only ids below it are chosen; a model may have more rows than its tokenizer has tokens.
-  Generator(engine::Session& session, const Sampling& sampling, int64_t words);
+  /// pool: chooses tokens of several answers at once; outlives it, too.
+  Generator(engine::Session& session, const Sampling& sampling, int64_t words, ThreadPool& pool);
 
   /// Told of each token as it is chosen, with the number of its request. False ends the answer.
   using OnToken = std::function<bool(size_t request, int32_t token)>;
@@ -63,7 +65,8 @@ class Generator {
 
   engine::Session& session_;
   int64_t words_;
-  Sampler sampler_;
+  ThreadPool& pool_;
+  std::vector<Sampler> samplers_;  // of each thread
   std::vector<Sequence> growing_;
   std::vector<int32_t> free_places_;  // the lowest last
   std::vector<float> logits_;         // [places, V]

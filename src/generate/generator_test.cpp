@@ -46,9 +46,8 @@ struct Model {
   }
 
   std::vector<std::vector<int32_t>> answers(const std::vector<Request>& requests,
-                                            const Sampling& sampling = {},
-                                            int64_t words = kWords) const {
-    Generator generator(*session, sampling, words);
+                                            const Sampling& sampling = {}, int64_t words = kWords) {
+    Generator generator(*session, sampling, words, cpu.pool());
     std::vector<std::vector<int32_t>> tokens(requests.size());
     generator.run(requests, [&](size_t request, int32_t token) {
       tokens[request].push_back(token);
@@ -128,7 +127,7 @@ TEST(DecodingPrograms, GiveTheSameLogitsToTheBitForAnyPlacesRowsAndThreads) {
   EXPECT_NE(std::count(expected.begin(), expected.end(), expected[0]), kWords);
   for (const int64_t places : {1, 2, 7, 8, 20}) {
     for (const int64_t rows : {1, 6, 16, 100}) {
-      const Model model({.places = places, .prompt_rows = {rows}}, 1 + static_cast<int>(rows) % 3);
+      Model model({.places = places, .prompt_rows = {rows}}, 1 + static_cast<int>(rows) % 3);
       const auto place = static_cast<int32_t>(places - 1);
       EXPECT_EQ(logits_behind(model, prompt, place, true), expected) << places << ", " << rows;
       EXPECT_EQ(logits_behind(model, prompt, place / 2, false), expected) << places;
@@ -138,12 +137,12 @@ TEST(DecodingPrograms, GiveTheSameLogitsToTheBitForAnyPlacesRowsAndThreads) {
 
 TEST(Generator, GivesAnAnswerThatDoesNotDependOnWhatGrowsBesideIt) {
   const auto all = requests();
-  const Model one({.places = 1});
+  Model one({.places = 1});
   const auto expected = one.answers(all);
   for (size_t i = 0; i < all.size(); ++i)
     EXPECT_EQ(static_cast<int64_t>(expected[i].size()), all[i].count);
   for (const int64_t places : {2, 3, 8, 16}) {
-    const Model model({.places = places}, static_cast<int>(places) % 3 + 1);
+    Model model({.places = places}, static_cast<int>(places) % 3 + 1);
     EXPECT_EQ(model.answers(all), expected) << places << " places";
     // Alone, and behind others in places that were used before.
     EXPECT_EQ(model.answers({all[4]}).front(), expected[4]);
@@ -159,7 +158,7 @@ TEST(Generator, GivesAnAnswerThatDoesNotDependOnHowPromptsAreRead) {
 }
 
 TEST(Generator, ContinuesAContinuationAsIfInOneGo) {
-  const Model model({.places = 2});
+  Model model({.places = 2});
   const Request request = {.prompt = {5, 6}, .count = 8};
   const auto whole = model.answers({request}).front();
   Request longer = {.prompt = request.prompt, .count = 4};
@@ -168,7 +167,7 @@ TEST(Generator, ContinuesAContinuationAsIfInOneGo) {
 }
 
 TEST(Generator, NumbersSamplesAndSeedsThem) {
-  const Model model({.places = 4});
+  Model model({.places = 4});
   std::vector<Request> same(4, {.prompt = {5, 6, 7}, .count = 12});
   for (size_t i = 0; i < 4; ++i) same[i].sample = static_cast<int64_t>(i);
   const auto samples = model.answers(same);
@@ -180,9 +179,9 @@ TEST(Generator, NumbersSamplesAndSeedsThem) {
 }
 
 TEST(Generator, EndsAnAnswerThatIsToEndAndGivesItsPlaceToTheNext) {
-  const Model model({.places = 2});
+  Model model({.places = 2});
   const std::vector<Request> five(5, {.prompt = {5}, .count = 30});
-  Generator generator(*model.session, {.temperature = 0}, kWords);
+  Generator generator(*model.session, {.temperature = 0}, kWords, model.cpu.pool());
   std::vector<int> counts(5);
   std::vector<size_t> ended;
   generator.run(five, [&](size_t request, int32_t) {
@@ -197,7 +196,7 @@ TEST(Generator, EndsAnAnswerThatIsToEndAndGivesItsPlaceToTheNext) {
 }
 
 TEST(Generator, ChoosesWordsOnly) {
-  const Model model({.places = 4});
+  Model model({.places = 4});
   std::vector<Request> twenty;
   for (int64_t i = 0; i < 20; ++i) twenty.push_back({.prompt = {5}, .count = 11, .sample = i});
   for (const auto& answer : model.answers(twenty, {.temperature = 5}, 7)) {
