@@ -1,12 +1,16 @@
 #include "bench/machine.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <numeric>
 #include <vector>
 
+#include "core/error.h"
 #include "ops/cpu/peak.h"
 
 namespace trireme::bench {
@@ -32,16 +36,40 @@ double copy_bandwidth(ThreadPool& pool) {
   return best;
 }
 
+double read_bandwidth(ThreadPool& pool) {
+  const std::vector<uint64_t> from(kCopyBytes / sizeof(uint64_t), 1);
+  constexpr int64_t kBlock = kBlockBytes / sizeof(uint64_t);
+  double best = 0;
+  for (int turn = 0; turn < kCopies; ++turn) {
+    std::atomic<uint64_t> total = 0;
+    const auto begin = std::chrono::steady_clock::now();
+    pool.parallel_for(kCopyBytes / kBlockBytes, [&](int64_t block, int) {
+      // Eight sums become vectors of them.
+      std::array<uint64_t, 8> sums = {};
+      for (int64_t i = 0; i < kBlock; i += 8) {
+        for (size_t k = 0; k < 8; ++k) sums[k] += from[static_cast<size_t>(block * kBlock + i) + k];
+      }
+      total += std::accumulate(sums.begin(), sums.end(), uint64_t{0});
+    });
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    TRIREME_ASSERT(total == from.size(), "everything was read");
+    best = std::max(best, static_cast<double>(kCopyBytes) / seconds.count());
+  }
+  return best;
+}
+
 }  // namespace
 
 Machine measure_machine(ThreadPool& pool) {
   return {.fma_rate = ops::cpu::measured_fma_rate(pool, 1.0),
-          .copy_bandwidth = copy_bandwidth(pool)};
+          .copy_bandwidth = copy_bandwidth(pool),
+          .read_bandwidth = read_bandwidth(pool)};
 }
 
 void print(const Machine& machine, int threads) {
-  std::printf("%d thread%s: FMA loop %.1f GFLOP/s, copy %.1f GB/s\n", threads,
-              threads == 1 ? "" : "s", machine.fma_rate / 1e9, machine.copy_bandwidth / 1e9);
+  std::printf("%d thread%s: FMA loop %.1f GFLOP/s, copy %.1f GB/s, read %.1f GB/s\n", threads,
+              threads == 1 ? "" : "s", machine.fma_rate / 1e9, machine.copy_bandwidth / 1e9,
+              machine.read_bandwidth / 1e9);
 }
 
 }  // namespace trireme::bench

@@ -9,6 +9,7 @@ namespace trireme::bench {
 struct Machine {
   double fma_rate = 0;        ///< FLOP/s of the register-only FMA loop
   double copy_bandwidth = 0;  ///< bytes/s read plus written by a copy far larger than the caches
+  double read_bandwidth = 0;  ///< bytes/s of adding up as much
 };
 
 /// Takes about two seconds.

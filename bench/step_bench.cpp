@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
 
+#include "bench/op_profile.h"
 #include "comm/local/solo.h"
 #include "core/format.h"
 #include "core/log.h"
-#include "core/table.h"
 #include "device/cpu/cpu_device.h"
 #include "ops/cpu/peak.h"
 #include "train/checkpointing.h"
@@ -26,15 +25,7 @@ struct Setting {
   double dropout;
 };
 
-struct SecondsByOp final : engine::Observer {
-  std::map<std::string_view, double> seconds;
-  void op(const engine::OpRecord& record) override {
-    seconds[program::name_of(record.op.op->spec)] +=
-        std::chrono::duration<double>(record.end - record.start).count();
-  }
-};
-
-void bench(const Setting& setting, int steps) {
+void measure(const Setting& setting, int steps) {
   device::CpuDevice cpu(usable_cores());
   comm::SoloCommunicator solo;
   const program::BackendProfile profile = {.threads = cpu.pool().threads()};
@@ -60,7 +51,7 @@ void bench(const Setting& setting, int steps) {
   train::initialise_weights(session, 1, cpu.pool());
   trainer.step();
 
-  SecondsByOp profile_of_ops;
+  bench::OpProfile profile_of_ops;
   session.add_observer(profile_of_ops);
   std::vector<double> seconds;
   std::vector<double> peaks;
@@ -82,21 +73,7 @@ void bench(const Setting& setting, int steps) {
       static_cast<double>(setting.sequences * setting.length) / median, flops / median / 1e9,
       100 * flops / median / peak, peak / 1e9,
       bytes_text(static_cast<double>(session.plan().memory.total()))));
-  double total = 0;
-  std::vector<std::pair<double, std::string_view>> order;
-  for (const auto& [name, time] : profile_of_ops.seconds) {
-    total += time;
-    order.emplace_back(time, name);
-  }
-  std::sort(order.rbegin(), order.rend());
-  TextTable table({{"op kind", TextTable::Align::left},
-                   {"s per step", TextTable::Align::right},
-                   {"share", TextTable::Align::right}});
-  for (const auto& [time, name] : order) {
-    table.row(
-        {std::string(name), format("{:.4f}", time / steps), format("{:.1f}%", 100 * time / total)});
-  }
-  say(table.text(2));
+  say(profile_of_ops.text(steps, "step"));
 }
 
 }  // namespace
@@ -104,8 +81,8 @@ void bench(const Setting& setting, int steps) {
 
 int main(int argc, char** argv) {
   const int steps = argc > 1 ? std::max(1, std::atoi(argv[1])) : 5;
-  trireme::bench({.sequences = 4, .length = 256, .dropout = 0}, steps);
-  trireme::bench({.sequences = 4, .length = 256, .dropout = 0.1}, steps);
-  trireme::bench({.sequences = 2, .length = 1024, .dropout = 0}, std::max(1, steps / 2));
+  trireme::measure({.sequences = 4, .length = 256, .dropout = 0}, steps);
+  trireme::measure({.sequences = 4, .length = 256, .dropout = 0.1}, steps);
+  trireme::measure({.sequences = 2, .length = 1024, .dropout = 0}, std::max(1, steps / 2));
   return 0;
 }

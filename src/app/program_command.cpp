@@ -10,7 +10,7 @@
 namespace trireme::app {
 namespace {
 
-enum class ProgramKind { train, evaluate, decode, step };
+enum class ProgramKind { train, evaluate, decode, prompt, step };
 
 struct ProgramOptions {
   config::ModelOptions model;
@@ -24,10 +24,12 @@ struct ProgramOptions {
     static const config::Group table = {
         "Program",
         "which program is printed",
-        {config::field(&O::kind, {.name = "kind",
-                                  .help = "program of a training or validation microbatch, of "
-                                          "decoding a token, or of the optimizer step",
-                                  .words = {"train", "evaluate", "decode", "step"}}),
+        {config::field(&O::kind,
+                       {.name = "kind",
+                        .help = "program of a training or validation microbatch, of "
+                                "decoding a token, of reading a prompt's tokens, or of the "
+                                "optimizer step",
+                        .words = {"train", "evaluate", "decode", "prompt", "step"}}),
          config::field(&O::micro_batch_size, {.name = "micro-batch-size",
                                               .help = "microbatch, b",
                                               .unit = "sequences",
@@ -61,17 +63,18 @@ int run(const ProgramOptions& options, const config::OptionSet& /*set*/) {
                 .what = format("{} of {} stages", options.pipeline_rank, topology.pipeline()),
                 .rule = "ranks count from 0"});
   }
-  const model::RunPlan plan =
-      model::plan_run({.shape = train::gpt_shape(options.model, *options.model.vocab_size),
-                       .batch = {.sequences = options.micro_batch_size, .documents = false},
-                       .topology = topology,
-                       .at = {.pipeline = static_cast<int>(options.pipeline_rank)},
-                       .evaluate = true,
-                       .decode_capacity = options.model.positions()});
+  const model::RunPlan plan = model::plan_run(
+      {.shape = train::gpt_shape(options.model, *options.model.vocab_size),
+       .batch = {.sequences = options.micro_batch_size, .documents = false},
+       .topology = topology,
+       .at = {.pipeline = static_cast<int>(options.pipeline_rank)},
+       .evaluate = true,
+       .decode = {.capacity = options.model.positions(), .places = options.micro_batch_size}});
   const model::PlacedProgram& placed = options.kind == ProgramKind::train ? plan.train.front()
                                        : options.kind == ProgramKind::evaluate
                                            ? plan.evaluate.front()
                                        : options.kind == ProgramKind::decode ? *plan.decode
+                                       : options.kind == ProgramKind::prompt ? plan.prompts.back()
                                                                              : *plan.step;
   say(program::print(placed.program, placed.slots));
   return 0;

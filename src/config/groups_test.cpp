@@ -381,6 +381,23 @@ TEST(Generate, RefusesSamplingLimitsForGreedyDecoding) {
   EXPECT_EQ(generate.validate(), std::nullopt);
   generate.top_p = 0.9;
   EXPECT_EQ(generate.validate()->what, "top-p with temperature 0");
+  generate = {.load = "x", .greedy = true};
+  EXPECT_EQ(generate.validate(), std::nullopt);
+  generate.top_k = 3;
+  EXPECT_EQ(generate.validate()->what, "top-k with greedy");
+  generate = {.load = "x", .greedy = true, .temperature = 0.5};
+  EXPECT_EQ(generate.validate()->what, "temperature with greedy");
+}
+
+TEST(Generate, TakesPromptsFromOnePlace) {
+  GenerateOptions generate = {.load = "x", .prompt = "a"};
+  EXPECT_EQ(generate.validate(), std::nullopt);
+  generate.prompts_format = PromptsFormat::jsonl;
+  EXPECT_EQ(generate.validate()->names, Words{"prompts-format"});
+  generate.prompts = "-";
+  EXPECT_EQ(generate.validate()->names, (Words{"prompt", "prompts"}));
+  generate.prompt.reset();
+  EXPECT_EQ(generate.validate(), std::nullopt);
 }
 
 TEST(TokenizerTrain, RefusesAVocabularyThatIsTooSmallForItsFixedPart) {

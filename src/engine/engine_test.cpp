@@ -170,7 +170,7 @@ TEST(Session, DecodesTheLogitsThatTheWholeSequenceHas) {
   // evaluation loss.
   model::GptShape shape = tiny();
   Rank0 whole({.shape = shape, .batch = {.sequences = 2}, .train = false, .evaluate = true});
-  Rank0 stepwise({.shape = shape, .batch = {.sequences = 2}, .train = false, .decode_capacity = 8});
+  Rank0 stepwise({.shape = shape, .train = false, .decode = {.capacity = 8, .places = 2}});
   whole.write_batch(MicrobatchId{0}, 3);
   whole.evaluate();
   std::vector<float> losses(16);
@@ -186,10 +186,11 @@ TEST(Session, DecodesTheLogitsThatTheWholeSequenceHas) {
       return static_cast<int32_t>((i * 5 + (3 + j) * 11) % 37);
     };
     const std::vector<int32_t> tokens = {token(at, 0), token(at, 1)};
-    const std::vector<int32_t> places = {at, at};
+    const std::vector<int32_t> positions = {at, at};
+    const std::vector<int32_t> places = {0, 1};
     stepwise.session.write_field<int32_t>(BatchField::tokens, MicrobatchId{0}, tokens);
-    stepwise.session.write_field<int32_t>(BatchField::positions, MicrobatchId{0}, places);
-    stepwise.session.write_field<int32_t>(BatchField::cache_lengths, MicrobatchId{0}, places);
+    stepwise.session.write_field<int32_t>(BatchField::positions, MicrobatchId{0}, positions);
+    stepwise.session.write_field<int32_t>(BatchField::places, MicrobatchId{0}, places);
     stepwise.session.write_field<int64_t>(BatchField::samples, MicrobatchId{0}, samples);
     stepwise.session.decode(logits);
     for (int64_t j = 0; j < 2; ++j) {

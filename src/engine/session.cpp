@@ -35,6 +35,8 @@ Session::Session(model::RunPlan plan, ops::Backend backend, comm::Communicator& 
   for (const model::PlacedProgram& placed : plan_.evaluate)
     evaluate_.push_back(lower(plan_, placed, *backend.kernels));
   if (plan_.decode) decode_ = lower(plan_, *plan_.decode, *backend.kernels);
+  for (const model::PlacedProgram& placed : plan_.prompts)
+    prompts_.push_back(lower(plan_, placed, *backend.kernels));
   if (plan_.step) step_ = lower(plan_, *plan_.step, *backend.kernels);
   if (!plan_.batches.empty()) {
     start_batch(plan_.largest_batch().microbatches);
@@ -150,13 +152,15 @@ void Session::decode(std::span<float> logits) {
   const program::Program& program = plan_.decode->program;
   const int64_t stored = program.flows[static_cast<size_t>(program.output)].shape[2];
   const int64_t counted = plan_.shape.vocabulary;
-  TRIREME_ASSERT(static_cast<int64_t>(logits.size()) == plan_.batch.sequences * counted,
-                 "a logit for each word");
+  const int64_t rows = static_cast<int64_t>(logits.size()) / counted;
+  TRIREME_ASSERT(
+      static_cast<int64_t>(logits.size()) == rows * counted && rows <= plan_.decode_shape.places,
+      "a logit for each word of some rows");
   const std::byte* memory = memory_.at(model::address_of_flow(*plan_.decode, program.output));
-  for (int64_t b = 0; b < plan_.batch.sequences; ++b) {
+  for (int64_t row = 0; row < rows; ++row) {
     copy_out(std::as_writable_bytes(
-                 logits.subspan(static_cast<size_t>(b * counted), static_cast<size_t>(counted))),
-             memory + b * stored * 4);
+                 logits.subspan(static_cast<size_t>(row * counted), static_cast<size_t>(counted))),
+             memory + row * stored * 4);
   }
 }
 

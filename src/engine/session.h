@@ -60,8 +60,12 @@ class Session {
   /// is likelier than the label. Of tokens without a loss, too.
   void read_losses(std::span<float> losses) { read_result(&program::Program::losses, losses); }
   void read_target(std::span<float> target) { read_result(&program::Program::target, target); }
-  /// One token per sequence: fields of microbatch 0 in, logits [b, V] out (padding left out).
+  /// One token per place: fields of microbatch 0 in, logits [rows, V] of the first rows out
+  /// (padding left out), as many as the span has.
   void decode(std::span<float> logits);
+  /// Tokens of prompts into the caches by the plan's prompt program of that number: fields of
+  /// microbatch 0 in.
+  void read_prompt(size_t program) { executor_.run(prompts_[program].forward, {}, false); }
   void synchronize() { executor_.synchronize(); }
 
   /// The observer sees every action and op until it is removed. Not owned.
@@ -102,6 +106,7 @@ class Session {
   std::vector<LoweredProgram> train_;
   std::vector<LoweredProgram> evaluate_;
   std::optional<LoweredProgram> decode_;
+  std::vector<LoweredProgram> prompts_;
   std::optional<LoweredProgram> step_;
 };
 

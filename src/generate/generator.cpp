@@ -1,76 +1,161 @@
 #include "generate/generator.h"
 
+#include <algorithm>
+#include <chrono>
+
 #include "core/error.h"
 #include "core/format.h"
 
 namespace trireme::generate {
+namespace {
 
 using program::BatchField;
 
-Generator::Generator(engine::Session& session, const Sampling& sampling, int64_t words)
-    : session_(session), sampler_(sampling), words_(words) {
-  TRIREME_ASSERT(words > 0 && words <= session.plan().shape.vocabulary,
-                 "words are rows of the model");
-  TRIREME_ASSERT(session.plan().decode.has_value(), "generation needs a decoding program");
-  TRIREME_ASSERT(session.plan().batch.sequences == 1, "one prompt at a time");
-  logits_.resize(static_cast<size_t>(session.plan().shape.vocabulary));
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-int64_t Generator::capacity() const {
-  return session_.plan().shape.positions;
+}  // namespace
+
+Generator::Generator(engine::Session& session, const Sampling& sampling, int64_t words,
+                     ThreadPool& pool)
+    : session_(session),
+      words_(words),
+      pool_(pool),
+      samplers_(static_cast<size_t>(pool.threads()), Sampler(sampling)) {
+  const model::RunPlan& plan = session.plan();
+  TRIREME_ASSERT(plan.decode.has_value(), "the session was planned for decoding");
+  for (auto place = static_cast<int32_t>(plan.decode_shape.places); place-- > 0;)
+    free_places_.push_back(place);
+  logits_.resize(static_cast<size_t>(plan.decode_shape.places * plan.shape.vocabulary));
+  // The field keys dropout, which is off.
+  const std::vector<int64_t> samples(
+      static_cast<size_t>(std::max(plan.decode_shape.places, plan.decode_shape.prompt_rows.back())),
+      0);
+  session_.write_field<int64_t>(BatchField::samples, MicrobatchId{0}, samples);
 }
 
-void Generator::feed(int32_t token, int64_t position) {
-  const int32_t place = static_cast<int32_t>(position);
-  const int64_t sample = 0;  // keys dropout, which is off
-  session_.write_field<int32_t>(BatchField::tokens, MicrobatchId{0}, std::span(&token, 1));
-  session_.write_field<int32_t>(BatchField::positions, MicrobatchId{0}, std::span(&place, 1));
-  session_.write_field<int32_t>(BatchField::cache_lengths, MicrobatchId{0}, std::span(&place, 1));
-  session_.write_field<int64_t>(BatchField::samples, MicrobatchId{0}, std::span(&sample, 1));
-  session_.decode(logits_);
+void Generator::add_row(int32_t token, int64_t position, int32_t place) {
+  tokens_.push_back(token);
+  positions_.push_back(static_cast<int32_t>(position));
+  places_.push_back(place);
 }
 
-void Generator::require_room(std::span<const int32_t> prompt, int64_t count) const {
-  const auto length = static_cast<int64_t>(prompt.size());
+void Generator::write_rows(int64_t rows) {
+  tokens_.resize(static_cast<size_t>(rows), 0);
+  positions_.resize(static_cast<size_t>(rows), 0);
+  places_.resize(static_cast<size_t>(rows), -1);  // rows of no answer
+  session_.write_field<int32_t>(BatchField::tokens, MicrobatchId{0}, tokens_);
+  session_.write_field<int32_t>(BatchField::positions, MicrobatchId{0}, positions_);
+  session_.write_field<int32_t>(BatchField::places, MicrobatchId{0}, places_);
+  tokens_.clear();
+  positions_.clear();
+  places_.clear();
+}
+
+void Generator::read_prompts(std::span<const Sequence> started, std::span<const Request> requests) {
+  const auto start = std::chrono::steady_clock::now();
+  int64_t rest = 0;
+  for (const Sequence& sequence : started) rest += sequence.cached;
+  work_.prompt_tokens += rest;
+  const std::vector<int64_t>& sizes = session_.plan().decode_shape.prompt_rows;
+  // The smallest program that takes all that is left, else the largest.
+  const auto program_for = [&](int64_t rows) {
+    const auto fits = std::lower_bound(sizes.begin(), sizes.end(), rows);
+    return static_cast<size_t>((fits == sizes.end() ? fits - 1 : fits) - sizes.begin());
+  };
+  size_t program = program_for(rest);
+  for (const Sequence& sequence : started) {
+    const std::vector<int32_t>& prompt = requests[sequence.request].prompt;
+    for (int64_t at = 0; at < sequence.cached; ++at) {
+      add_row(prompt[static_cast<size_t>(at)], at, sequence.place);
+      const auto rows = static_cast<int64_t>(tokens_.size());
+      if (rows < std::min(rest, sizes[program])) continue;
+      write_rows(sizes[program]);
+      session_.read_prompt(program);
+      rest -= rows;
+      program = program_for(rest);
+    }
+  }
+  session_.synchronize();
+  work_.prompt_seconds += seconds_since(start);
+}
+
+void Generator::step(std::span<const Request> requests, const OnToken& on_token) {
+  const auto start = std::chrono::steady_clock::now();
+  for (const Sequence& sequence : growing_)
+    add_row(sequence.token, sequence.cached, sequence.place);
+  write_rows(session_.plan().decode_shape.places);
+  const auto row = static_cast<size_t>(session_.plan().shape.vocabulary);
+  const auto logits = std::span(logits_).first(growing_.size() * row);
+  session_.decode(logits);
+
+  pool_.parallel_for(static_cast<int64_t>(growing_.size()), [&](int64_t index, int thread) {
+    const auto i = static_cast<size_t>(index);
+    Sequence& sequence = growing_[i];
+    sequence.cached += 1;
+    sequence.grown += 1;
+    sequence.token = samplers_[static_cast<size_t>(thread)].choose(
+        logits.subspan(i * row, static_cast<size_t>(words_)), requests[sequence.request].sample,
+        sequence.cached);
+  });
+
+  size_t kept = 0;
+  for (size_t i = 0; i < growing_.size(); ++i) {
+    const Sequence sequence = growing_[i];
+    work_.answer_tokens += 1;
+    const bool goes_on = on_token(sequence.request, sequence.token);
+    if (goes_on && sequence.grown < requests[sequence.request].count) {
+      growing_[kept++] = sequence;
+    } else {
+      free_places_.push_back(sequence.place);
+    }
+  }
+  growing_.resize(kept);
+  work_.answer_seconds += seconds_since(start);
+}
+
+void Generator::run(std::span<const Request> requests, const OnToken& on_token) {
+  size_t next = 0;
+  while (next < requests.size() || !growing_.empty()) {
+    const size_t before = growing_.size();
+    while (next < requests.size() && !free_places_.empty()) {
+      const Request& request = requests[next];
+      require_room(request, words_, session_.plan().decode_shape.capacity, "generate");
+      growing_.push_back({.request = next++,
+                          .place = free_places_.back(),
+                          .cached = static_cast<int64_t>(request.prompt.size()) - 1,
+                          .token = request.prompt.back()});
+      free_places_.pop_back();
+    }
+    read_prompts(std::span(growing_).subspan(before), requests);
+    step(requests, on_token);
+  }
+}
+
+void require_room(const Request& request, int64_t words, int64_t positions,
+                  const std::string& where) {
+  const auto length = static_cast<int64_t>(request.prompt.size());
   if (length == 0) {
-    fail({.where = "generate",
+    fail({.where = where,
           .what = "an empty prompt",
           .rule = "a model continues at least one token",
           .remedy = "give a prompt"});
   }
-  for (const int32_t token : prompt) {
-    if (token >= 0 && token < words_) continue;
-    fail({.where = "generate",
+  for (const int32_t token : request.prompt) {
+    if (token >= 0 && token < words) continue;
+    fail({.where = where,
           .what = format("the prompt has token id {}", token),
-          .rule = format("the model knows ids below {}", words_),
+          .rule = format("the model knows ids below {}", words),
           .remedy = "use the tokenizer that the model was trained with"});
   }
-  if (length + count <= capacity()) return;
-  const int64_t room = capacity() - length;
-  fail({.where = "generate",
-        .what = format("a prompt of {} tokens and {} more", length, count),
-        .rule = format("the model has {} positions", capacity()),
+  if (length + request.count <= positions) return;
+  const int64_t room = positions - length;
+  fail({.where = where,
+        .what = format("a prompt of {} tokens and {} more", length, request.count),
+        .rule = format("the model has {} positions", positions),
         .remedy = room > 0 ? format("use --num-tokens {} or less, or a shorter prompt", room)
-                           : format("use a prompt of at most {} tokens", capacity() - 1)});
-}
-
-std::vector<int32_t> Generator::continue_prompt(std::span<const int32_t> prompt, int64_t count,
-                                                int64_t sample, int32_t stop,
-                                                const OnToken& on_token) {
-  require_room(prompt, count);
-  const auto length = static_cast<int64_t>(prompt.size());
-  for (int64_t i = 0; i < length; ++i) feed(prompt[static_cast<size_t>(i)], i);
-  std::vector<int32_t> answer;
-  for (int64_t at = length; at < length + count; ++at) {
-    const int32_t token =
-        sampler_.choose(std::span(logits_).first(static_cast<size_t>(words_)), sample, at);
-    if (token == stop) break;
-    answer.push_back(token);
-    if (on_token) on_token(token);
-    if (at + 1 == length + count) break;  // nobody asks for what follows
-    feed(token, at);
-  }
-  return answer;
+                           : format("use a prompt of at most {} tokens", positions - 1)});
 }
 
 }  // namespace trireme::generate

@@ -1,44 +1,85 @@
 #pragma once
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "core/thread_pool.h"
 #include "engine/session.h"
 #include "generate/sampler.h"
 
 namespace trireme::generate {
 
-/// Continues prompts token by token with the session's decoding program and its key/value cache.
+/// An answer that is wanted.
+struct Request {
+  std::vector<int32_t> prompt = {};  ///< at least one token
+  int64_t count = 0;                 ///< tokens of the answer, at most; at least one
+  int64_t sample = 0;  ///< numbers the answers to one prompt: the same number gives the same tokens
+};
+
+/// Continues prompts with the session's decoding programs. Answers grow side by side, each in a
+/// place with a key/value cache of its own; where one ends, the next prompt moves in.
+///
+/// An answer depends on its request, the sampling and the model, not on what grows beside it, to
+/// the bit: every op of the decoding programs treats its rows one by one. So it is the same for any
+/// number of places, and whether a prompt was read in one go or token by token.
 class Generator {
  public:
-  /// The session was planned with a decode capacity; it outlives the generator. One sequence per
-  /// place in its batch.
+  /// The session was planned with a decode shape; it outlives the generator.
   /// words: only ids below it are chosen; a model may have more rows than its tokenizer has tokens.
-  Generator(engine::Session& session, const Sampling& sampling, int64_t words);
+  /// pool: chooses tokens of several answers at once; outlives it, too.
+  Generator(engine::Session& session, const Sampling& sampling, int64_t words, ThreadPool& pool);
 
-  /// Tokens that fit: prompt and answer together.
-  [[nodiscard]] int64_t capacity() const;
+  /// Told of each token as it is chosen, with the number of its request. False ends the answer.
+  using OnToken = std::function<bool(size_t request, int32_t token)>;
 
-  /// Throws, saying what would do, unless the prompt has a token, its ids are words, and prompt and
-  /// answer fit.
-  void require_room(std::span<const int32_t> prompt, int64_t count) const;
+  /// Answers all requests, in this order as places become free. Each fits the plan's capacity
+  /// (require_room).
+  void run(std::span<const Request> requests, const OnToken& on_token);
 
-  /// Called for each new token.
-  using OnToken = std::function<void(int32_t token)>;
-
-  /// Continues one prompt by `count` tokens, fewer when `stop` (-1: none) is chosen, which is not
-  /// part of the answer. sample numbers the answer: the same number, prompt and seed give the same
-  /// tokens. Requires room.
-  std::vector<int32_t> continue_prompt(std::span<const int32_t> prompt, int64_t count,
-                                       int64_t sample, int32_t stop, const OnToken& on_token);
+  /// What was done so far. The last token of a prompt costs as much as one of an answer.
+  struct Work {
+    int64_t prompt_tokens = 0;
+    double prompt_seconds = 0;
+    int64_t answer_tokens = 0;
+    double answer_seconds = 0;
+  };
+  [[nodiscard]] const Work& work() const { return work_; }
 
  private:
-  void feed(int32_t token, int64_t position);
+  // An answer that grows.
+  struct Sequence {
+    size_t request = 0;
+    int32_t place = 0;
+    int64_t cached = 0;  // tokens in the cache
+    int64_t grown = 0;   // tokens of the answer
+    int32_t token = 0;   // the newest, not cached yet
+  };
+
+  void add_row(int32_t token, int64_t position, int32_t place);
+  void write_rows(int64_t rows);
+  // All but the last token of the prompts, into the caches.
+  void read_prompts(std::span<const Sequence> started, std::span<const Request> requests);
+  // The last token of each prompt or answer, and the one behind it.
+  void step(std::span<const Request> requests, const OnToken& on_token);
 
   engine::Session& session_;
-  Sampler sampler_;
   int64_t words_;
-  std::vector<float> logits_;
+  ThreadPool& pool_;
+  std::vector<Sampler> samplers_;  // of each thread
+  std::vector<Sequence> growing_;
+  std::vector<int32_t> free_places_;  // the lowest last
+  std::vector<float> logits_;         // [places, V]
+  // The rows of a call.
+  std::vector<int32_t> tokens_;
+  std::vector<int32_t> positions_;
+  std::vector<int32_t> places_;
+  Work work_;
 };
+
+/// Throws, saying what would do, unless the prompt has a token, its ids are words, and prompt and
+/// answer fit into the model's positions. where: what a message calls the prompt.
+void require_room(const Request& request, int64_t words, int64_t positions,
+                  const std::string& where);
 
 }  // namespace trireme::generate

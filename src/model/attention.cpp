@@ -88,20 +88,22 @@ class StoredCore final : public Core {
 class DecodingCore final : public Core {
  public:
   void forward(BlockBuilder& block, const Sizes& z, const Ends& ends) override {
-    const Shape cache = {z.b, z.local_heads, z.capacity, z.head_dim};
+    const int64_t n = z.rows();
+    const Shape cache = {z.places, z.local_heads, z.capacity, z.head_dim};
     block.forward(
-        AttentionDecode{.sequences = z.b,
+        AttentionDecode{.rows = n,
+                        .places = z.places,
                         .heads = z.local_heads,
                         .head_dim = z.head_dim,
                         .capacity = z.capacity},
-        {ends.qkv, block.field(BatchField::cache_lengths, {z.b}), block.persistent("keys", cache),
-         block.persistent("values", cache), ends.context});
+        {ends.qkv, block.field(BatchField::places, {n}), block.field(BatchField::positions, {n}),
+         block.persistent("keys", cache), block.persistent("values", cache), ends.context});
   }
   void backward(BlockBuilder&, const Sizes&, const Ends&, int, int) override {}
 };
 
 std::unique_ptr<Core> core_of(const Sizes& z) {
-  if (z.mode == Mode::decode) return std::make_unique<DecodingCore>();
+  if (z.caches()) return std::make_unique<DecodingCore>();
   if (z.attention == AttentionForm::stored) return std::make_unique<StoredCore>();
   return std::make_unique<RecomputedCore>();
 }

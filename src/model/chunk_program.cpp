@@ -91,6 +91,8 @@ const char* mode_name(Mode mode) {
       return "evaluate";
     case Mode::decode:
       return "decode";
+    case Mode::prompt:
+      return "prompt";
   }
   return "?";
 }
@@ -107,7 +109,9 @@ Program chunk_program(const Sizes& sizes, const parallel::Chunk& chunk,
   const int embedding = chunk.embedding ? add_block(embedding_block(sizes)) : kNoValue;
   const int attention = add_block(attention_block(sizes));
   const int mlp = add_block(mlp_block(sizes));
-  const int head = chunk.head ? add_block(head_block(sizes)) : kNoValue;
+  // A prompt leaves nothing behind but its keys and values.
+  const bool has_head = chunk.head && sizes.mode != Mode::prompt;
+  const int head = has_head ? add_block(head_block(sizes)) : kNoValue;
 
   Chain chain(program, table, sizes);
   if (chunk.embedding) {
@@ -120,7 +124,7 @@ Program chunk_program(const Sizes& sizes, const parallel::Chunk& chunk,
     chain.append(attention, layer, prefix);
     chain.append(mlp, layer, prefix);
   }
-  if (chunk.head) chain.append(head, 0, "");
+  if (has_head) chain.append(head, 0, "");
   chain.end_with_output();
   return program;
 }

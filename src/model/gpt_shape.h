@@ -48,6 +48,17 @@ struct BatchShape {
   bool operator==(const BatchShape&) const = default;
 };
 
+/// What decoding programs are made for: answers that grow side by side, each in its place with a
+/// key/value cache of its own.
+struct DecodeShape {
+  int64_t capacity = 0;  ///< tokens of a place's cache; 0: no decoding
+  int64_t places = 1;    ///< sequences side by side: rows of the decoding program
+  /// Rows of the prompt programs, ascending: up to a dozen rows take the time of reading the
+  /// weights once, and 96 are a group of the matrix products.
+  std::vector<int64_t> prompt_rows = {16, 32, 96};
+  bool operator==(const DecodeShape&) const = default;
+};
+
 /// Throws a usage error, with rule and remedy, for sizes that cannot be: hidden not divisible by
 /// heads, a sequence longer than the position table, a size that does not divide over the tensor
 /// ranks, ...

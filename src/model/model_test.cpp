@@ -190,7 +190,7 @@ TEST(ChunkProgram, SavesNothingWhenEvaluatingOrDecoding) {
                                  .batch = {.sequences = 1},
                                  .train = false,
                                  .evaluate = true,
-                                 .decode_capacity = 16});
+                                 .decode = {.capacity = 16}});
   EXPECT_EQ(plan.evaluate[0].slots.saved_bytes, 0);
   EXPECT_EQ(plan.decode->slots.saved_bytes, 0);
   EXPECT_EQ(plan.memory[ArenaKind::cache], 3 * 2 * 16 * 24 * 4);

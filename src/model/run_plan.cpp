@@ -50,6 +50,7 @@ void for_each_program(RunPlan& plan, Visit visit) {
   for (PlacedProgram& placed : plan.train) visit(placed);
   for (PlacedProgram& placed : plan.evaluate) visit(placed);
   if (plan.decode) visit(*plan.decode);
+  for (PlacedProgram& placed : plan.prompts) visit(placed);
   if (plan.step) visit(*plan.step);
 }
 
@@ -96,7 +97,9 @@ void lay_out_memory(RunPlan& plan) {
     bytes = std::max(bytes, placed.slots.temporary_bytes);
     memory[ArenaKind::workspace] = std::max(memory[ArenaKind::workspace],
                                             program::workspace_bytes(placed.program, plan.profile));
-    memory[ArenaKind::cache] += placed.slots.persistent_bytes;
+    // The programs that decode have the same caches.
+    int64_t& cache = memory[ArenaKind::cache];
+    cache = std::max(cache, placed.slots.persistent_bytes);
   });
   memory[ArenaKind::batch] = plan.batch_layout.slot_bytes * batch_slots;
   memory[ArenaKind::scalars] = 64 * program::kStepScalars;
@@ -233,10 +236,16 @@ RunPlan plan_run(const RunRequest& request) {
     plan.evaluation = plan_batch(schedule::forward_only(request.batch.microbatches));
     plan.evaluate = chunk_programs(plan, Mode::evaluate);
   }
-  if (request.decode_capacity > 0) {
-    const Sizes sizes = sizes_of(request.shape, request.batch, request.topology, request.at,
-                                 Mode::decode, request.decode_capacity);
-    plan.decode = place(chunk_program(sizes, plan.chunks.front(), plan.table));
+  plan.decode_shape = request.decode;
+  if (request.decode.capacity > 0) {
+    const auto program = [&](Mode mode, int64_t rows) {
+      const Sizes sizes =
+          sizes_of(request.shape, request.decode, rows, request.topology, request.at, mode);
+      return place(chunk_program(sizes, plan.chunks.front(), plan.table));
+    };
+    plan.decode = program(Mode::decode, request.decode.places);
+    for (const int64_t rows : request.decode.prompt_rows)
+      plan.prompts.push_back(program(Mode::prompt, rows));
   }
 
   lay_out_fields(plan);

@@ -86,9 +86,9 @@ struct RunRequest {
   parallel::Coordinates at;
   OptimizerRules optimizer;
   program::BackendProfile profile;
-  bool train = true;            ///< a training step: gradients, moments, the step program
-  bool evaluate = false;        ///< forward-only batches of the largest m beside it
-  int64_t decode_capacity = 0;  ///< tokens of the key/value cache of a decoding program; 0: none
+  bool train = true;        ///< a training step: gradients, moments, the step program
+  bool evaluate = false;    ///< forward-only batches of the largest m beside it
+  DecodeShape decode = {};  ///< decoding programs, when it has a capacity
 };
 
 /// Everything that will happen on one rank, as a value: what it holds, in which order it works,
@@ -107,7 +107,9 @@ struct RunPlan {
   std::optional<BatchPlan> evaluation;  ///< when evaluating: forward-only
   std::vector<PlacedProgram> train;     ///< [chunk]
   std::vector<PlacedProgram> evaluate;  ///< [chunk]
-  std::optional<PlacedProgram> decode;
+  DecodeShape decode_shape;
+  std::optional<PlacedProgram> decode;  ///< one row per place, logits
+  std::vector<PlacedProgram> prompts;   ///< as many rows as prompt_rows says, into the same caches
   std::optional<PlacedProgram> step;
   BatchLayout batch_layout;
   MemoryPlan memory;

@@ -5,13 +5,13 @@
 namespace trireme::model {
 
 Sizes sizes_of(const GptShape& shape, const BatchShape& batch, const parallel::Topology& topology,
-               const parallel::Coordinates& at, Mode mode, int64_t capacity) {
+               const parallel::Coordinates& at, Mode mode) {
   const int64_t t = topology.tensor();
   const int64_t local_vocabulary = shape.padded_vocabulary(topology.tensor()) / t;
   const int64_t first_word = local_vocabulary * at.tensor;
   return {
       .mode = mode,
-      .s = mode == Mode::decode ? 1 : shape.length,
+      .s = shape.length,
       .b = batch.sequences,
       .h = shape.hidden,
       .head_dim = shape.head_dim(),
@@ -23,12 +23,20 @@ Sizes sizes_of(const GptShape& shape, const BatchShape& batch, const parallel::T
       .counted_vocabulary = std::clamp<int64_t>(shape.vocabulary - first_word, 0, local_vocabulary),
       .first_word = first_word,
       .t = t,
-      .capacity = capacity,
       .epsilon = shape.norm_epsilon,
       .hidden_dropout = mode == Mode::train ? shape.hidden_dropout : 0,
       .attention_dropout = mode == Mode::train ? shape.attention_dropout : 0,
       .attention = shape.attention,
       .documents = batch.documents};
+}
+
+Sizes sizes_of(const GptShape& shape, const DecodeShape& decode, int64_t rows,
+               const parallel::Topology& topology, const parallel::Coordinates& at, Mode mode) {
+  Sizes sizes = sizes_of(shape, BatchShape{.sequences = rows}, topology, at, mode);
+  sizes.s = 1;
+  sizes.places = decode.places;
+  sizes.capacity = decode.capacity;
+  return sizes;
 }
 
 void g_forward(program::BlockBuilder& block, const Sizes& z, int value, int64_t elements) {

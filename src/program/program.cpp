@@ -63,8 +63,8 @@ std::string_view name_of(BatchField field) {
       return "segment_starts";
     case BatchField::samples:
       return "samples";
-    case BatchField::cache_lengths:
-      return "cache_lengths";
+    case BatchField::places:
+      return "places";
   }
   return "?";
 }

@@ -31,7 +31,7 @@ enum class BatchField : uint8_t {
   positions,
   segment_starts,
   samples,
-  cache_lengths
+  places  ///< of the rows of a decoding program: which key/value cache
 };
 inline constexpr int kBatchFields = 7;
 

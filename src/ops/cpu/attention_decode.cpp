@@ -68,19 +68,38 @@ void attention_decode(device::Stream& stream, const program::AttentionDecode& op
                       const Arguments& arguments) {
   const int64_t d = op.head_dim;
   const auto bytes = static_cast<size_t>(d) * sizeof(float);
-  const auto* cache_lengths = arguments.pointer<const int32_t>(op.kCacheLengths);
-  pool_of(stream).parallel_for(op.sequences * op.heads, [&](int64_t row, int thread) {
-    const int64_t cached = cache_lengths[row / op.heads];
-    TRIREME_ASSERT(cached >= 0 && cached < op.capacity,
+  const auto* places = arguments.pointer<const int32_t>(op.kPlaces);
+  const auto* positions = arguments.pointer<const int32_t>(op.kPositions);
+  const auto* qkv = arguments.pointer<const float>(op.kQkv);
+  auto* keys = arguments.pointer<float>(op.kKeys);
+  auto* values = arguments.pointer<float>(op.kValues);
+  const auto cache_of = [&](int64_t row, int64_t head) {
+    return (places[row] * op.heads + head) * op.capacity * d;
+  };
+  pool_of(stream).parallel_for(op.rows, [&](int64_t row, int) {
+    if (places[row] < 0) return;
+    TRIREME_ASSERT(places[row] < op.places && positions[row] >= 0 && positions[row] < op.capacity,
                    "the key/value cache has room for the token");
-    const float* q = arguments.pointer<const float>(op.kQkv) + row * 3 * d;
-    float* k = arguments.pointer<float>(op.kKeys) + row * op.capacity * d;
-    float* v = arguments.pointer<float>(op.kValues) + row * op.capacity * d;
-    std::memcpy(k + cached * d, q + d, bytes);
-    std::memcpy(v + cached * d, q + 2 * d, bytes);
+    for (int64_t head = 0; head < op.heads; ++head) {
+      const float* q = qkv + (row * op.heads + head) * 3 * d;
+      const int64_t at = cache_of(row, head) + positions[row] * d;
+      std::memcpy(keys + at, q + d, bytes);
+      std::memcpy(values + at, q + 2 * d, bytes);
+    }
+  });
+  // Rows of one head one after the other: those of a prompt find its cache near.
+  pool_of(stream).parallel_for(op.heads * op.rows, [&](int64_t index, int thread) {
+    const int64_t head = index / op.rows;
+    const int64_t row = index % op.rows;
+    float* context = arguments.pointer<float>(op.kContext) + (row * op.heads + head) * d;
+    if (places[row] < 0) {
+      std::memset(context, 0, bytes);
+      return;
+    }
     HWY_DYNAMIC_DISPATCH(decode_head)
-    (q, k, v, cached + 1, d, reinterpret_cast<float*>(arguments.workspace) + thread * op.capacity,
-     arguments.pointer<float>(op.kContext) + row * d);
+    (qkv + (row * op.heads + head) * 3 * d, keys + cache_of(row, head),
+     values + cache_of(row, head), positions[row] + 1, d,
+     reinterpret_cast<float*>(arguments.workspace) + thread * op.capacity, context);
   });
 }
 

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "core/error.h"
+#include "ops/cpu/few_rows.h"
 #include "ops/cpu/targets.h"
 #include "ops/cpu/tiles.h"
 // clang-format off
@@ -164,9 +165,6 @@ namespace {
 
 HWY_EXPORT(multiply_tile);
 
-// Below so many multiply-adds, waking other threads takes longer than they would save.
-constexpr int64_t kSmallProduct = 1 << 18;
-
 }  // namespace
 
 int64_t workspace_bytes(const Multiplication& product, int threads) {
@@ -177,7 +175,11 @@ int64_t workspace_bytes(const Multiplication& product, int threads) {
 void multiply(ThreadPool& pool, const Multiplication& product, std::byte* workspace) {
   TRIREME_ASSERT(product.rows > 0 && product.columns > 0 && product.terms > 0, "an empty product");
   TRIREME_ASSERT(product.bias == nullptr || !product.accumulate, "a product has one start");
-  const bool alone = product.rows * product.columns * product.terms <= kSmallProduct;
+  if (rows_are_few(product)) {
+    multiply_few_rows(pool, product);
+    return;
+  }
+  const bool alone = product_is_small(product);
   const TileCut cut =
       cut_tiles(product.rows, product.columns, product.left.by_term, alone ? 1 : pool.threads());
   const int64_t across = (product.columns + cut.columns - 1) / cut.columns;

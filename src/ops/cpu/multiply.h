@@ -57,10 +57,16 @@ struct Multiplication {
 /// Method (Goto and van de Geijn 2008): the output is cut into tiles, a task each. A task packs a
 /// block of terms of its columns and multiplies it with its rows, group by group. Rows that are
 /// stored line by line are read in place, others are packed too. Threads share no packed memory:
-/// passing it from core to core costs more than packing twice.
+/// passing it from core to core costs more than packing twice. Few rows are another matter
+/// (few_rows.h).
 ///
 /// workspace: workspace_bytes(product, pool.threads()), aligned to 64 bytes.
 void multiply(ThreadPool& pool, const Multiplication& product, std::byte* workspace);
+
+/// Whether waking other threads would take longer than they would save.
+[[nodiscard]] inline bool product_is_small(const Multiplication& product) {
+  return product.rows * product.columns * product.terms <= 1 << 18;
+}
 
 /// Equal to that of the op kinds in program/op/product.h.
 [[nodiscard]] int64_t workspace_bytes(const Multiplication& product, int threads);

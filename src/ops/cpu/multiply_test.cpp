@@ -31,9 +31,10 @@ enum class Start { zero, bias, accumulate };
 // Whole blocks and panels of every kind of vector unit, one less and one more; few rows; more terms
 // than a block has; more columns than a
 // panel, and than a tile.
-constexpr Sizes kSizes[] = {{1, 1, 1},      {1, 100, 385},  {2, 48, 384},  {3, 47, 383},
-                            {7, 49, 769},   {8, 16, 10},    {9, 193, 400}, {17, 200, 770},
-                            {97, 65, 1000}, {200, 33, 500}, {40, 5, 1200}, {9, 800, 390}};
+constexpr Sizes kSizes[] = {{1, 1, 1},      {1, 100, 385}, {3, 70, 22},    {4, 129, 768},
+                            {5, 64, 1155},  {2, 48, 384},  {3, 47, 383},   {7, 49, 769},
+                            {8, 16, 10},    {9, 193, 400}, {17, 200, 770}, {97, 65, 1000},
+                            {200, 33, 500}, {40, 5, 1200}, {9, 800, 390}};
 
 // Small whole numbers over 1000 that share no pattern with any block.
 std::vector<float> values(int64_t count, int64_t salt) {

@@ -106,31 +106,42 @@ template <std::floating_point T>
 void attention_decode(device::Stream&, const program::AttentionDecode& op,
                       const Arguments& arguments) {
   const T* qkv = arguments.pointer<const T>(op.kQkv);
-  const auto* cache_lengths = arguments.pointer<const int32_t>(op.kCacheLengths);
+  const auto* places = arguments.pointer<const int32_t>(op.kPlaces);
+  const auto* positions = arguments.pointer<const int32_t>(op.kPositions);
   T* keys = arguments.pointer<T>(op.kKeys);
   T* values = arguments.pointer<T>(op.kValues);
   T* context = arguments.pointer<T>(op.kContext);
   const double scale = 1 / std::sqrt(static_cast<double>(op.head_dim));
-  for (int64_t sequence = 0; sequence < op.sequences; ++sequence) {
-    const int64_t query = cache_lengths[sequence];
+  const int64_t row_elements = op.heads * op.head_dim;
+  const auto cache_of = [&](T* cache, int64_t row, int64_t head) -> HeadRows<T> {
+    return {cache + (places[row] * op.heads + head) * op.capacity * op.head_dim, op.head_dim};
+  };
+  for (int64_t row = 0; row < op.rows; ++row) {
+    if (places[row] < 0) continue;
     for (int64_t head = 0; head < op.heads; ++head) {
-      const int64_t row = sequence * op.heads + head;
-      const T* q = qkv + row * 3 * op.head_dim;
-      const HeadRows<T> k = {keys + row * op.capacity * op.head_dim, op.head_dim};
-      const HeadRows<T> v = {values + row * op.capacity * op.head_dim, op.head_dim};
-      std::copy_n(q + op.head_dim, op.head_dim, k.at(query));
-      std::copy_n(q + 2 * op.head_dim, op.head_dim, v.at(query));
+      const T* q = qkv + (row * op.heads + head) * 3 * op.head_dim;
+      std::copy_n(q + op.head_dim, op.head_dim, cache_of(keys, row, head).at(positions[row]));
+      std::copy_n(q + 2 * op.head_dim, op.head_dim, cache_of(values, row, head).at(positions[row]));
+    }
+  }
+  std::fill_n(context, op.rows * row_elements, T{0});
+  for (int64_t row = 0; row < op.rows; ++row) {
+    if (places[row] < 0) continue;
+    for (int64_t head = 0; head < op.heads; ++head) {
+      const T* q = qkv + (row * op.heads + head) * 3 * op.head_dim;
+      const HeadRows<T> k = cache_of(keys, row, head);
+      const HeadRows<T> v = cache_of(values, row, head);
       std::vector<double> probabilities;
-      for (int64_t key = 0; key <= query; ++key) {
+      for (int64_t key = 0; key <= positions[row]; ++key) {
         probabilities.push_back(dot(q, static_cast<const T*>(k.at(key)), op.head_dim) * scale);
       }
       softmax(probabilities);
       for (int64_t d = 0; d < op.head_dim; ++d) {
         double sum = 0;
-        for (int64_t key = 0; key <= query; ++key) {
+        for (int64_t key = 0; key <= positions[row]; ++key) {
           sum += probabilities[static_cast<size_t>(key)] * v.at(key)[d];
         }
-        context[row * op.head_dim + d] = static_cast<T>(sum);
+        context[row * row_elements + head * op.head_dim + d] = static_cast<T>(sum);
       }
     }
   }

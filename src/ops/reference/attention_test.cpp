@@ -216,17 +216,47 @@ TEST(AttentionDecode, TokenByTokenEqualsAttentionOverTheSequence) {
   const AttentionSizes op{.length = 8, .sequences = 2, .heads = 2, .head_dim = 4};
   WideOp attention({.op = Attention{op}});
   attention.run();
-  WideOp decode({.op = AttentionDecode{.sequences = 2, .heads = 2, .head_dim = 4, .capacity = 10},
-                 .id_limit = 10});
+  WideOp decode(
+      {.op = AttentionDecode{.rows = 2, .places = 2, .heads = 2, .head_dim = 4, .capacity = 10},
+       .id_limit = 10});
+  const auto places = decode.as<int32_t>(AttentionDecode::kPlaces);
+  places[0] = 1;  // rows and places in any order
+  places[1] = 0;
   for (int32_t position = 0; position < 8; ++position) {
     const auto token = attention[Attention::kQkv].begin() + position * 48;
     std::copy_n(token, 48, decode[AttentionDecode::kQkv].begin());
-    const auto lengths = decode.as<int32_t>(AttentionDecode::kCacheLengths);
-    std::fill(lengths.begin(), lengths.end(), position);
+    const auto positions = decode.as<int32_t>(AttentionDecode::kPositions);
+    std::fill(positions.begin(), positions.end(), position);
     decode.run();
     for (size_t i = 0; i < 16; ++i) {
       EXPECT_DOUBLE_EQ(decode[AttentionDecode::kContext][i],
                        attention[Attention::kContext][static_cast<size_t>(position) * 16 + i]);
+    }
+  }
+}
+
+TEST(AttentionDecode, TakesManyTokensOfASequenceAtOnceInAnyOrderAndLeavesRowsOfNoneZero) {
+  const AttentionSizes op{.length = 8, .sequences = 1, .heads = 2, .head_dim = 4};
+  WideOp attention({.op = Attention{op}});
+  attention.run();
+  WideOp decode(
+      {.op = AttentionDecode{.rows = 9, .places = 1, .heads = 2, .head_dim = 4, .capacity = 8},
+       .id_limit = 8});
+  const std::vector<int32_t> order = {3, 0, 7, 1, 2, 6, 5, 4};
+  for (size_t row = 0; row < 9; ++row) {
+    const bool is_none = row == 8;
+    decode.as<int32_t>(AttentionDecode::kPlaces)[row] = is_none ? -1 : 0;
+    decode.as<int32_t>(AttentionDecode::kPositions)[row] = is_none ? 0 : order[row];
+    if (is_none) continue;
+    std::copy_n(attention[Attention::kQkv].begin() + order[row] * 24, 24,
+                decode[AttentionDecode::kQkv].begin() + static_cast<std::ptrdiff_t>(row) * 24);
+  }
+  decode.run();
+  for (size_t row = 0; row < 9; ++row) {
+    for (size_t i = 0; i < 8; ++i) {
+      const double expected =
+          row == 8 ? 0 : attention[Attention::kContext][static_cast<size_t>(order[row]) * 8 + i];
+      EXPECT_DOUBLE_EQ(decode[AttentionDecode::kContext][row * 8 + i], expected);
     }
   }
 }

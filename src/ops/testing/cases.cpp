@@ -134,11 +134,14 @@ class Cases {
     add_both_places(backward, {backward.kDkept, backward.kDscores});
   }
 
-  void decode(int64_t sequences, int64_t heads, int64_t head_dim, int64_t capacity) {
-    add(
-        program::AttentionDecode{
-            .sequences = sequences, .heads = heads, .head_dim = head_dim, .capacity = capacity},
-        format("b {} heads {} of {}, capacity {}", sequences, heads, head_dim, capacity),
+  void decode(int64_t rows, int64_t places, int64_t heads, int64_t head_dim, int64_t capacity) {
+    add(program::AttentionDecode{.rows = rows,
+                                 .places = places,
+                                 .heads = heads,
+                                 .head_dim = head_dim,
+                                 .capacity = capacity},
+        format("{} rows in {} places, heads {} of {}, capacity {}", rows, places, heads, head_dim,
+               capacity),
         {.id_limit = capacity});
   }
 
@@ -260,9 +263,9 @@ std::vector<Case> cases_for_tests() {
     cases.adamw(elements, 0.1);
     cases.loss_total(elements);
   }
-  cases.decode(1, 1, 16, 1);
-  cases.decode(3, 2, 64, 37);
-  cases.decode(2, 3, 80, 130);
+  cases.decode(1, 1, 1, 16, 1);
+  cases.decode(3, 3, 2, 64, 37);
+  cases.decode(29, 2, 3, 80, 130);
   cases.cross_entropy(1, 1, 1, 0, 1);
   cases.cross_entropy(6, 17, 17, 0, 17);
   cases.cross_entropy(33, 128, 101, 0, 101);  // padding
@@ -312,7 +315,8 @@ std::vector<Case> cases_for_bench() {
   }
   cases.attention_products(kLength, kSequences, 12, 64);
   for (const int64_t heads : {1, 2, 3, 12}) cases.attention(1024, 1, heads, 64, 0, false);
-  cases.decode(kSequences, 12, 64, 1024);
+  cases.decode(kSequences, kSequences, 12, 64, 1024);
+  cases.decode(64, 1, 12, 64, 1024);
   cases.cross_entropy(kTokens, kRows, kWords, 0, kWords);
   cases.loss_total(kTokens);
   cases.square_sums(kRows * kHidden, 0, program::norm_blocks(kRows * kHidden));

@@ -51,11 +51,8 @@ double double_of(std::string_view name, float n) {
   return name == "total" ? 100.0 : double{n} * n;
 }
 
-int32_t int_of(std::string_view name, const Case& c, size_t element, uint32_t bits) {
+int32_t int_of(std::string_view name, const Case& c, uint32_t bits) {
   if (name == "seed") return static_cast<int32_t>(0x9E3779B9U);  // uses the upper bit
-  if (name == "cache_lengths" && element < 2) {
-    return element == 0 ? static_cast<int32_t>(c.id_limit - 1) : 0;
-  }
   const auto limit = static_cast<uint64_t>(c.id_limit);
   TRIREME_ASSERT(limit > 0, "the case does not say in which range its ids are");
   return static_cast<int32_t>(bits % limit);
@@ -100,7 +97,7 @@ void fill(const Case& c, HostOperands& operands, int operand) {
     case DType::i32: {
       const auto values = operands.as<int32_t>(operand);
       const RandomStream stream = stream_of(operand);
-      for (size_t i = 0; i < values.size(); ++i) values[i] = int_of(name, c, i, stream.bits(i));
+      for (size_t i = 0; i < values.size(); ++i) values[i] = int_of(name, c, stream.bits(i));
       return;
     }
     case DType::i64: {
@@ -190,6 +187,19 @@ void derive(const program::AttentionContext& op, const Case&, HostOperands& oper
 }
 void derive(const program::AttentionContextBackward& op, const Case&, HostOperands& operands) {
   clear_above_diagonal(op, operands.as<float>(op.kKept));
+}
+// Rows of the caches in turn, at every seventh of none; the positions of even caches fall from the
+// last, those of odd ones rise from the first.
+void derive(const program::AttentionDecode& op, const Case&, HostOperands& operands) {
+  const auto places = operands.as<int32_t>(op.kPlaces);
+  const auto positions = operands.as<int32_t>(op.kPositions);
+  for (int64_t row = 0; row < op.rows; ++row) {
+    const int64_t place = row % op.places;
+    const int64_t turn = row / op.places;
+    const auto i = static_cast<size_t>(row);
+    places[i] = static_cast<int32_t>(row % 7 == 6 ? -1 : place);
+    positions[i] = static_cast<int32_t>(place % 2 == 0 ? op.capacity - 1 - turn : turn);
+  }
 }
 
 // As if other ranks' shards had been reduced in: on some rows their largest logit is larger.

@@ -115,28 +115,35 @@ inline int64_t AttentionBackward::workspace_bytes(const BackendProfile& profile)
   return profile.threads * thread_workspace_bytes() + (4 * sequences * heads + 63) / 64 * 64;
 }
 
-/// One new token per sequence against the cache: writes its key and value at cache_length, then
-/// attends to 0 .. cache_length.
-///   qkv [b, heads, 3, head_dim]   keys, values [b, heads, capacity, head_dim]   cache_lengths [b],
-///   tokens already in the cache context [b, heads, head_dim]
+/// New tokens against key/value caches, one row each, in any mixture: many rows of a prompt, one
+/// row of each of many answers. Row i belongs to the cache places[i] (-1: to none, its context is
+/// zero) at positions[i], where no other row of the call is. First every row writes its key and
+/// value there, then each attends to 0 .. positions[i].
+///   qkv [rows, heads, 3, head_dim]   places, positions [rows]
+///   keys, values [places, heads, capacity, head_dim]   context [rows, heads, head_dim]
+/// A row's context depends on its own q and on its cache alone, to the bit.
 struct AttentionDecode {
   static constexpr std::string_view kName = "attention_decode";
-  enum { kQkv, kCacheLengths, kKeys, kValues, kContext };
-  int64_t sequences = 0;
+  enum { kQkv, kPlaces, kPositions, kKeys, kValues, kContext };
+  int64_t rows = 0;
+  int64_t places = 0;  ///< caches
   int64_t heads = 0;
   int64_t head_dim = 0;
-  int64_t capacity = 0;
+  int64_t capacity = 0;  ///< tokens of a cache
 
   [[nodiscard]] std::vector<Operand> operands() const {
-    const int64_t elements = sequences * heads * head_dim;
+    const int64_t elements = rows * heads * head_dim;
+    const int64_t cached = places * heads * capacity * head_dim;
     return {{"qkv", Access::read, DType::f32, 3 * elements},
-            {"cache_lengths", Access::read, DType::i32, sequences},
-            {"keys", Access::update, DType::f32, elements * capacity},
-            {"values", Access::update, DType::f32, elements * capacity},
+            {"places", Access::read, DType::i32, rows},
+            {"positions", Access::read, DType::i32, rows},
+            {"keys", Access::update, DType::f32, cached},
+            {"values", Access::update, DType::f32, cached},
             {"context", Access::write, DType::f32, elements}};
   }
+  /// Of full caches.
   [[nodiscard]] Cost cost() const {
-    const double flops = 4.0 * static_cast<double>(sequences * heads * head_dim * capacity);
+    const double flops = 4.0 * static_cast<double>(rows * heads * head_dim * capacity);
     return {.flops = flops, .nominal_flops = flops, .bytes = bytes_once(operands()) / 2};
   }
   [[nodiscard]] int64_t workspace_bytes(const BackendProfile& profile) const {
