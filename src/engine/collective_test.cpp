@@ -94,5 +94,16 @@ TEST(Executor, DoesNotWaitForACollectiveOnItsOwn) {
   for (const float z : here.run()) EXPECT_TRUE(std::isnan(z));
 }
 
+TEST(Executor, EndsItsWorkBeforeItIsGone) {
+  OnNull here;
+  Values ones;
+  ones.fill(1);
+  here.device.copy_in(here.executor->stream(), here.at(kX), std::as_bytes(std::span(ones)));
+  Values x = {};
+  here.device.copy_out(here.executor->stream(), std::as_writable_bytes(std::span(x)), here.at(kX));
+  here.executor.reset();
+  EXPECT_EQ(x, ones);
+}
+
 }  // namespace
 }  // namespace trireme::engine

@@ -11,6 +11,14 @@ Executor::Executor(ops::Backend backend, const RankMemory& memory, comm::Communi
       tensor_group_(tensor_group),
       stream_(backend.device->make_stream()) {}
 
+Executor::~Executor() {
+  try {
+    synchronize();
+  } catch (const Error&) {
+    return;  // nobody asks for the results any more
+  }
+}
+
 void Executor::run(const std::vector<LoweredOp>& ops, Slots slots, bool accumulate, Part part) {
   Operands addresses = {};
   for (const LoweredOp& op : ops) {

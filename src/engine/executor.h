@@ -26,6 +26,10 @@ struct Slots {
 class Executor {
  public:
   Executor(ops::Backend backend, const RankMemory& memory, comm::Communicator& tensor_group);
+  /// Waits for the stream, so that no work outlives what it reaches; its failure is no longer told.
+  ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
 
   /// slots: of the microbatch. accumulate: what gradient operands do.
   void run(const std::vector<LoweredOp>& ops, Slots slots, bool accumulate, Part part = Part::all);

@@ -26,10 +26,10 @@ Session::Session(model::RunPlan plan, ops::Backend backend, comm::Communicator& 
     : plan_(std::move(plan)),
       backend_(backend),
       memory_(*backend.device, plan_.memory),
-      executor_(backend, memory_, tensor_group),
       // A microbatch's fields and a step's scalars: the host runs ahead by about as much.
       staging_(*backend.device,
-               plan_.batch_layout.slot_bytes + plan_.memory[model::ArenaKind::scalars]) {
+               plan_.batch_layout.slot_bytes + plan_.memory[model::ArenaKind::scalars]),
+      executor_(backend, memory_, tensor_group) {
   for (const model::PlacedProgram& placed : plan_.train)
     train_.push_back(lower(plan_, placed, *backend.kernels));
   for (const model::PlacedProgram& placed : plan_.evaluate)

@@ -101,8 +101,8 @@ class Session {
   const std::vector<LoweredProgram>* programs_ = nullptr;  // of the batch, [chunk]
   ops::Backend backend_;
   RankMemory memory_;
-  Executor executor_;
   Staging staging_;
+  Executor executor_;  // behind all that its work reaches
   std::vector<LoweredProgram> train_;
   std::vector<LoweredProgram> evaluate_;
   std::optional<LoweredProgram> decode_;
