@@ -160,23 +160,24 @@ TEST(Allocations, AreNoneInADecodingStep) {
                                  .vocabulary = kWords},
                        .profile = {.threads = 2},
                        .train = false,
-                       .decode_capacity = kCapacity}),
+                       .decode = {.capacity = kCapacity, .places = 1}}),
       {.device = &cpu, .kernels = &ops::cpu_kernels(), .profile = {.threads = 2}}, solo);
   train::initialise_weights(session, kSeed, cpu.pool());
   std::vector<float> logits(kWords);
-  const auto decode = [&](int32_t place) {
-    const std::array<int32_t, 1> one = {place};
-    const std::array<int64_t, 1> sample = {0};
+  const auto decode = [&](int32_t position) {
     using program::BatchField;
-    for (const BatchField field :
-         {BatchField::tokens, BatchField::positions, BatchField::cache_lengths})
-      session.write_field<int32_t>(field, MicrobatchId{0}, one);
+    const std::array<int32_t, 1> one = {position};
+    const std::array<int32_t, 1> place = {0};
+    const std::array<int64_t, 1> sample = {0};
+    session.write_field<int32_t>(BatchField::tokens, MicrobatchId{0}, one);
+    session.write_field<int32_t>(BatchField::positions, MicrobatchId{0}, one);
+    session.write_field<int32_t>(BatchField::places, MicrobatchId{0}, place);
     session.write_field<int64_t>(BatchField::samples, MicrobatchId{0}, sample);
     session.decode(logits);
   };
   decode(0);
   testing_memory::start_counting();
-  for (int32_t place = 1; place < kCapacity; ++place) decode(place);
+  for (int32_t position = 1; position < kCapacity; ++position) decode(position);
   const Allocations found = testing_memory::stop_counting();
   testing_memory::expect_none(found, "11 steps of decoding");
 }

@@ -141,13 +141,22 @@ TEST_F(PluggedTraining, GeneratesTheSameText) {
                                                        .positions = kLength,
                                                        .vocabulary = kWords},
                                              .train = false,
-                                             .decode_capacity = kLength}),
+                                             .decode = {.capacity = kLength, .places = 2}}),
                             backend, plugged ? *null.group : solo);
     train::initialise_weights(session, kSeed, cpu.pool());
-    generate::Generator generator(session, {.temperature = 1.5}, kWords);
-    answers.push_back(generator.continue_prompt(std::vector<int32_t>{3, 1, 4}, 20, 0, -1, {}));
+    generate::Generator generator(session, {.temperature = 1.5}, kWords, cpu.pool());
+    // More answers than places.
+    const std::vector<generate::Request> requests = {{.prompt = {3, 1, 4}, .count = 20},
+                                                     {.prompt = {1}, .count = 9},
+                                                     {.prompt = {5, 9}, .count = 7}};
+    std::vector<int32_t>& tokens = answers.emplace_back();
+    generator.run(requests, [&](size_t request, int32_t token) {
+      tokens.push_back(static_cast<int32_t>(request));
+      tokens.push_back(token);
+      return true;
+    });
   }
-  EXPECT_EQ(answers[0].size(), 20U);
+  EXPECT_EQ(answers[0].size(), 2U * (20 + 9 + 7));
   EXPECT_EQ(answers[0], answers[1]);
 }
 

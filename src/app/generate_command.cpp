@@ -156,7 +156,7 @@ int run(const GenerateCommandOptions& options, const config::OptionSet& set) {
                                  .top_k = wanted.top_k,
                                  .top_p = wanted.top_p,
                                  .seed = static_cast<uint32_t>(wanted.seed)},
-                                tokenizer.vocab_size(), rank.cpu.pool());
+                                tokenizer.vocab_size(), rank.pool());
   GenerateOutput output(wanted.output);
   Answers answers(tokenizer, prompts, requests, rules,
                   [&](std::string_view bytes) { output.write(bytes); });
