@@ -6,6 +6,8 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/table.h"
+#include "schedule/schedules.h"
+#include "schedule/validate.h"
 
 namespace trireme::model {
 namespace {
@@ -230,7 +232,8 @@ RunPlan plan_run(const RunRequest& request) {
     plan.step = place(step_program(request.optimizer, plan.table, plan.local));
   }
   if (request.evaluate) {
-    plan.evaluation = plan_batch(schedule::forward_only(request.batch.microbatches));
+    plan.evaluation =
+        plan_batch(schedule::forward_only({.microbatches = request.batch.microbatches}));
     plan.evaluate = chunk_programs(plan, Mode::evaluate);
   }
   if (request.decode_capacity > 0) {
