@@ -28,6 +28,18 @@ double Timeline::busy(int rank) const {
   return sum;
 }
 
+double Timeline::shortest_computing() const {
+  double shortest = 0;
+  for (const std::vector<Span>& spans : ranks) {
+    for (const Span& span : spans) {
+      const double length = span.end - span.start;
+      if (is_computing(span.action.kind) && length > 0 && (shortest == 0 || length < shortest))
+        shortest = length;
+    }
+  }
+  return shortest;
+}
+
 double Timeline::bubble() const {
   double ideal = 0;
   for (size_t rank = 0; rank < ranks.size(); ++rank)

@@ -45,6 +45,8 @@ struct Timeline {
   /// Time in actions of a rank.
   [[nodiscard]] double busy(int rank) const;
   [[nodiscard]] double idle(int rank) const { return makespan - busy(rank); }
+  /// The shortest computing that takes time; 0 where there is none. A unit for pictures.
+  [[nodiscard]] double shortest_computing() const;
   /// What the pipeline costs, as a fraction of the ideal time, which is that of the busiest rank.
   [[nodiscard]] double bubble() const;
 };
