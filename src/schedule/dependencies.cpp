@@ -174,37 +174,6 @@ void add_message_waits(const Pipeline& pipeline, Dependencies& dependencies) {
   }
 }
 
-std::string describe(const Pipeline& pipeline, const Dependencies& dependencies, int node) {
-  if (!dependencies.is_message(node)) {
-    return format("rank {} {}", dependencies.rank_of(node),
-                  dependencies.action(pipeline, node).text());
-  }
-  const Message& message = dependencies.message(node);
-  return format("the message {} from rank {} to rank {}",
-                dependencies.action(pipeline, message.send).text(), message.channel.from,
-                message.channel.to);
-}
-
-std::string words_for(Reason reason) {
-  switch (reason) {
-    case Reason::order:
-      return "comes behind";
-    case Reason::input:
-      return "needs";
-    case Reason::sent:
-      return "is sent by";
-    case Reason::posted:
-      return "is received by";
-    case Reason::channel:
-      return "goes behind";
-    case Reason::send_buffer:
-      return "needs a send buffer, free after";
-    case Reason::all_received:
-      return "waits for";
-  }
-  return "?";
-}
-
 }  // namespace
 
 int Dependencies::rank_of(int node) const {
@@ -260,53 +229,6 @@ std::vector<int> running_order(const Dependencies& dependencies) {
     }
   }
   return order;
-}
-
-void require_no_cycle(const Pipeline& pipeline, const Dependencies& dependencies,
-                      const std::vector<int>& order) {
-  if (order.size() == dependencies.waits.size()) return;
-  std::vector<bool> runs(dependencies.waits.size(), false);
-  for (const int node : order) runs[static_cast<size_t>(node)] = true;
-  // Every node that does not run waits for one that does not either: following them leads round.
-  int node = static_cast<int>(std::find(runs.begin(), runs.end(), false) - runs.begin());
-  std::vector<int> step_of(dependencies.waits.size(), -1);
-  std::vector<int> path;
-  std::vector<Reason> reasons;
-  while (step_of[static_cast<size_t>(node)] < 0) {
-    step_of[static_cast<size_t>(node)] = static_cast<int>(path.size());
-    path.push_back(node);
-    const std::vector<Wait>& waits = dependencies.waits[static_cast<size_t>(node)];
-    const auto stuck = std::find_if(waits.begin(), waits.end(), [&](const Wait& wait) {
-      return !runs[static_cast<size_t>(wait.on)];
-    });
-    reasons.push_back(stuck->reason);
-    node = stuck->on;
-  }
-  const auto begin = static_cast<size_t>(step_of[static_cast<size_t>(node)]);
-  std::vector<int> cycle(path.begin() + static_cast<std::ptrdiff_t>(begin), path.end());
-  reasons.erase(reasons.begin(), reasons.begin() + static_cast<std::ptrdiff_t>(begin));
-  // Begin where a rank is entered, the first of those in the schedule, so that its actions stand
-  // together.
-  size_t begins = 0;
-  for (size_t i = 0; i < cycle.size(); ++i) {
-    const bool enters = reasons[(i + cycle.size() - 1) % cycle.size()] != Reason::order;
-    if (enters && (begins == 0 || cycle[i] < cycle[begins - 1])) begins = i + 1;
-  }
-  const auto turn = static_cast<std::ptrdiff_t>(begins > 0 ? begins - 1 : 0);
-  std::rotate(cycle.begin(), cycle.begin() + turn, cycle.end());
-  std::rotate(reasons.begin(), reasons.begin() + turn, reasons.end());
-  std::string lines;
-  for (size_t i = 0; i < cycle.size(); ++i) {
-    const size_t from = i;
-    // Of a run of actions of one rank, only the ends.
-    while (reasons[i] == Reason::order && i + 1 < cycle.size() && reasons[i + 1] == Reason::order)
-      ++i;
-    lines +=
-        format("\n  {} {} {}", describe(pipeline, dependencies, cycle[from]), words_for(reasons[i]),
-               describe(pipeline, dependencies, cycle[(i + 1) % cycle.size()]));
-  }
-  fail({.where = "schedule",
-        .what = "deadlock, each line waits for the next and the last for the first:" + lines});
 }
 
 }  // namespace trireme::schedule
