@@ -214,8 +214,8 @@ RunPlan plan_run(const RunRequest& request) {
   plan.at = request.at;
   plan.profile = request.profile;
   plan.table = gpt_tensors(request.shape, request.topology);
-  plan.chunks = parallel::equal_chunks(request.shape.layers, request.topology.pipeline(), 1,
-                                       request.at.pipeline);
+  plan.chunks = parallel::equal_layout(request.shape.layers, request.topology.pipeline(), 1)
+                    .chunks(request.at.pipeline);
   plan.local = local_tensors(plan.table, plan.chunks, request.topology, request.at);
 
   if (request.train) {
