@@ -1,5 +1,6 @@
 #include "schedule/text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
