@@ -12,6 +12,7 @@ std::vector<Command> all_commands() {
       evaluate_command(),
       generate_command(),
       program_command(),
+      schedule_command(),
       options_command(),
   };
 }

@@ -14,6 +14,7 @@ Command train_command();
 Command evaluate_command();
 Command generate_command();
 Command program_command();
+Command schedule_command();
 Command options_command();
 Command tokenizer_train_command();
 Command tokenizer_encode_command();

@@ -6,6 +6,7 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "program/print.h"
+#include "schedule/text.h"
 
 namespace trireme::app {
 

@@ -9,6 +9,7 @@
 #include "device/cpu/cpu_device.h"
 #include "engine/initialise.h"
 #include "engine/session.h"
+#include "schedule/schedules.h"
 
 namespace trireme::engine {
 namespace {
@@ -239,7 +240,7 @@ TEST(Session, EvaluatesTheMicrobatchesOfABatchOneByOne) {
   const model::RunRequest request = {
       .shape = tiny(), .batch = {.sequences = 2, .microbatches = 3}, .evaluate = true};
   Rank0 rank(request);
-  EXPECT_EQ(rank.session.plan().evaluation->schedule, schedule::forward_only(3));
+  EXPECT_EQ(rank.session.plan().evaluation->schedule, schedule::forward_only({.microbatches = 3}));
   rank.evaluate(10);
   const double together = rank.session.scalar<double>(StepScalar::loss_total);
   double apart = 0;

@@ -132,8 +132,8 @@ void Session::run_ops(const schedule::Action& action) {
     case ActionKind::weight_gradient:
       executor_.run(program.backward, slots, accumulate, Part::weight_gradient);
       break;
-    case ActionKind::step:
-      break;
+    default:
+      TRIREME_ASSERT(false, "a session runs the schedule of one rank, which has no messages");
   }
 }
 

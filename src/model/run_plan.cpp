@@ -6,6 +6,8 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/table.h"
+#include "schedule/schedules.h"
+#include "schedule/validate.h"
 
 namespace trireme::model {
 namespace {
@@ -215,8 +217,8 @@ RunPlan plan_run(const RunRequest& request) {
   plan.at = request.at;
   plan.profile = request.profile;
   plan.table = gpt_tensors(request.shape, request.topology);
-  plan.chunks = parallel::equal_chunks(request.shape.layers, request.topology.pipeline(), 1,
-                                       request.at.pipeline);
+  plan.chunks = parallel::equal_layout(request.shape.layers, request.topology.pipeline(), 1)
+                    .chunks(request.at.pipeline);
   plan.local = local_tensors(plan.table, plan.chunks, request.topology, request.at);
 
   if (request.train) {
@@ -233,7 +235,8 @@ RunPlan plan_run(const RunRequest& request) {
     plan.step = place(step_program(request.optimizer, plan.table, plan.local));
   }
   if (request.evaluate) {
-    plan.evaluation = plan_batch(schedule::forward_only(request.batch.microbatches));
+    plan.evaluation =
+        plan_batch(schedule::forward_only({.microbatches = request.batch.microbatches}));
     plan.evaluate = chunk_programs(plan, Mode::evaluate);
   }
   plan.decode_shape = request.decode;

@@ -8,7 +8,7 @@
 #include "model/gpt_shape.h"
 #include "model/gpt_tensors.h"
 #include "program/liveness.h"
-#include "schedule/schedules.h"
+#include "schedule/slots.h"
 
 namespace trireme::model {
 

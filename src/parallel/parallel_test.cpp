@@ -3,7 +3,6 @@
 #include <set>
 
 #include "core/error.h"
-#include "parallel/stages.h"
 #include "parallel/tensor_table.h"
 #include "parallel/topology.h"
 
@@ -26,15 +25,28 @@ TEST(Topology, OrdersTensorFastestThenDataThenPipeline) {
   EXPECT_EQ(values(topology.group(Axis::context, Rank{4})), (std::vector<int>{4}));
 }
 
-TEST(Topology, CoordinatesAndRanksAreInverse) {
-  const Topology topology(3, 4, 5);
+TEST(Topology, CanOrderPipelineBeforeData) {
+  // The same ranks under --use-tp-pp-dp-mapping.
+  const Topology topology(4, 2, 2, RankOrder::tensor_pipeline_data);
+  EXPECT_EQ(values(topology.group(Axis::tensor, Rank{0})), (std::vector<int>{0, 1}));
+  EXPECT_EQ(values(topology.group(Axis::pipeline, Rank{1})), (std::vector<int>{1, 3, 5, 7}));
+  EXPECT_EQ(values(topology.group(Axis::data, Rank{4})), (std::vector<int>{4, 12}));
+}
+
+class TopologyOfEachOrder : public ::testing::TestWithParam<RankOrder> {};
+INSTANTIATE_TEST_SUITE_P(Orders, TopologyOfEachOrder,
+                         ::testing::Values(RankOrder::tensor_data_pipeline,
+                                           RankOrder::tensor_pipeline_data));
+
+TEST_P(TopologyOfEachOrder, CoordinatesAndRanksAreInverse) {
+  const Topology topology(3, 4, 5, GetParam());
   for (int rank = 0; rank < topology.world_size(); ++rank) {
     EXPECT_EQ(topology.rank(topology.coordinates(Rank{rank})).value, rank);
   }
 }
 
-TEST(Topology, GroupsOfAnAxisPartitionTheWorld) {
-  const Topology topology(3, 2, 5);
+TEST_P(TopologyOfEachOrder, GroupsOfAnAxisPartitionTheWorld) {
+  const Topology topology(3, 2, 5, GetParam());
   for (const Axis axis : {Axis::tensor, Axis::data, Axis::pipeline}) {
     std::multiset<int> seen;
     for (int rank = 0; rank < topology.world_size(); ++rank) {
@@ -58,46 +70,6 @@ TEST(Topology, NamesAllFactorsWhenTheWorldDoesNotFit) {
     EXPECT_EQ(error.exit_status(), 2);
   }
   EXPECT_THROW(Topology(0, 1, 1), Error);
-}
-
-TEST(EqualChunks, PlaceEveryLayerOnceInStageOrder) {
-  for (const auto& [layers, p, v] : {std::tuple{16, 4, 2}, {12, 1, 1}, {12, 3, 4}, {8, 8, 1}}) {
-    std::vector<int> holder(static_cast<size_t>(layers), -1);
-    int embeddings = 0;
-    int heads = 0;
-    for (int r = 0; r < p; ++r) {
-      for (const Chunk& chunk : equal_chunks(layers, p, v, r)) {
-        for (int l = chunk.first_layer; l < chunk.first_layer + chunk.layers; ++l) {
-          EXPECT_EQ(holder[static_cast<size_t>(l)], -1);
-          holder[static_cast<size_t>(l)] = chunk.stage.value;
-        }
-        embeddings += chunk.embedding ? 1 : 0;
-        heads += chunk.head ? 1 : 0;
-      }
-    }
-    EXPECT_TRUE(std::is_sorted(holder.begin(), holder.end()));
-    EXPECT_EQ(holder.front(), 0);
-    EXPECT_EQ(embeddings, 1);
-    EXPECT_EQ(heads, 1);
-  }
-}
-
-TEST(EqualChunks, FollowThePapersExampleOfInterleaving) {
-  // 4 layers a device, v = 2, p = 4: device 0 has layers 1, 2, 9, 10 counted from one
-  const auto chunks = equal_chunks(16, 4, 2, 0);
-  EXPECT_EQ(chunks[0].first_layer, 0);
-  EXPECT_EQ(chunks[1].first_layer, 8);
-  EXPECT_EQ(chunks[1].layers, 2);
-}
-
-TEST(EqualChunks, RefuseAnUnevenSplitWithTheNearestCounts) {
-  try {
-    static_cast<void>(equal_chunks(30, 8, 1, 0));
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("use 24 or 32 layers"), std::string::npos)
-        << error.what();
-  }
 }
 
 TensorTable vocabulary_table(int64_t rows, int64_t padded) {

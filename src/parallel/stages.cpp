@@ -1,12 +1,72 @@
 #include "parallel/stages.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "core/error.h"
 #include "core/format.h"
+#include "core/table.h"
 
 namespace trireme::parallel {
+namespace {
 
-std::vector<Chunk> equal_chunks(int layers, int pipeline_size, int chunks_per_rank,
-                                int pipeline_rank) {
+// As in "0-23", "24", "none".
+std::string range_of(const Chunk& chunk) {
+  if (chunk.layers == 0) return "none";
+  if (chunk.layers == 1) return format("{}", chunk.first_layer);
+  return format("{}-{}", chunk.first_layer, chunk.first_layer + chunk.layers - 1);
+}
+
+std::string contents_of(const Chunk& chunk) {
+  std::string text = chunk.layers > 0 ? format("layers {}", range_of(chunk)) : "";
+  if (chunk.embedding) text = "embedding" + std::string(text.empty() ? "" : ", ") + text;
+  if (chunk.head) text += std::string(text.empty() ? "" : ", ") + "head";
+  return text.empty() ? "nothing" : text;
+}
+
+}  // namespace
+
+int Layout::layers() const {
+  return std::accumulate(layers_of.begin(), layers_of.end(), 0);
+}
+
+std::vector<Chunk> Layout::chunks(int pipeline_rank) const {
+  std::vector<Chunk> chunks;
+  int first = 0;
+  for (int stage = 0; stage < stages(); ++stage) {
+    const int count = layers_of[static_cast<size_t>(stage)];
+    if (stage % pipeline == pipeline_rank) {
+      chunks.push_back({.chunk = ChunkId{stage / pipeline},
+                        .stage = StageId{stage},
+                        .first_layer = first,
+                        .layers = count,
+                        .embedding = stage == 0,
+                        .head = stage == stages() - 1});
+    }
+    first += count;
+  }
+  return chunks;
+}
+
+std::string Layout::placement() const {
+  std::vector<std::pair<std::string, TextTable::Align>> columns = {
+      {"pipeline rank", TextTable::Align::left}};
+  for (int chunk = 0; chunk < chunks_per_rank(); ++chunk)
+    columns.emplace_back(format("chunk {}", chunk), TextTable::Align::left);
+  TextTable table(columns);
+  int placed = 0;
+  for (int rank = 0; rank < pipeline; ++rank) {
+    std::vector<std::string> cells = {format("{}", rank)};
+    for (const Chunk& chunk : chunks(rank)) {
+      cells.push_back(contents_of(chunk));
+      placed += chunk.layers;
+    }
+    table.row(cells);
+  }
+  return table.text() + format("{} of {} layers placed\n", placed, layers());
+}
+
+Layout equal_layout(int layers, int pipeline_size, int chunks_per_rank) {
   const int stages = pipeline_size * chunks_per_rank;
   if (layers < 1 || layers % stages != 0) {
     const int below = layers / stages * stages;
@@ -17,18 +77,54 @@ std::vector<Chunk> equal_chunks(int layers, int pipeline_size, int chunks_per_ra
                 .remedy = below > 0 ? format("use {} or {} layers", below, below + stages)
                                     : format("use {} layers", stages)});
   }
-  const int per_stage = layers / stages;
-  std::vector<Chunk> chunks;
-  for (int c = 0; c < chunks_per_rank; ++c) {
-    const int stage = c * pipeline_size + pipeline_rank;
-    chunks.push_back({.chunk = ChunkId{c},
-                      .stage = StageId{stage},
-                      .first_layer = stage * per_stage,
-                      .layers = per_stage,
-                      .embedding = stage == 0,
-                      .head = stage == stages - 1});
+  return {.pipeline = pipeline_size,
+          .layers_of = std::vector<int>(static_cast<size_t>(stages), layers / stages)};
+}
+
+int chunks_for(int layers, int pipeline_size, int layers_per_virtual_stage) {
+  const int round = pipeline_size * layers_per_virtual_stage;
+  if (layers >= round && layers % round == 0) return layers / round;
+  std::string possible;
+  for (int k = 1; k <= layers / pipeline_size; ++k) {
+    if (layers % (pipeline_size * k) == 0)
+      possible += format("{}{}", possible.empty() ? "" : ", ", k);
   }
-  return chunks;
+  fail_usage({.where = "pipeline stages",
+              .what = format("{} layers over {} stages, {} to a virtual stage", layers,
+                             pipeline_size, layers_per_virtual_stage),
+              .rule = "the number of layers is a multiple of p times the layers of a virtual stage",
+              .remedy = possible.empty()
+                            ? format("use a number of layers that {} divides", pipeline_size)
+                            : "a virtual stage may have " + possible});
+}
+
+Layout balanced_layout(int layers, int pipeline_size, int chunks_per_rank,
+                       const StageCosts& costs) {
+  const auto stages = static_cast<size_t>(pipeline_size) * static_cast<size_t>(chunks_per_rank);
+  Layout layout = {.pipeline = pipeline_size, .layers_of = std::vector<int>(stages, 0)};
+  const auto cost_with_one_more = [&](size_t stage) {
+    return costs.layer * (layout.layers_of[stage] + 1) + (stage == 0 ? costs.embedding : 0) +
+           (stage + 1 == stages ? costs.head : 0);
+  };
+  // One by one to where it costs least: the best there is, as all layers cost the same.
+  for (int layer = 0; layer < layers; ++layer) {
+    size_t best = stages - 1;
+    for (size_t stage = stages - 1; stage-- > 0;) {
+      if (cost_with_one_more(stage) < cost_with_one_more(best)) best = stage;
+    }
+    ++layout.layers_of[best];
+  }
+  const bool empty =
+      stages > 2 && std::find(layout.layers_of.begin() + 1, layout.layers_of.end() - 1, 0) !=
+                        layout.layers_of.end() - 1;
+  if (layers < 1 || empty) {
+    fail_usage({.where = "pipeline stages",
+                .what = format("{} layers over {} stages x {} chunks", layers, pipeline_size,
+                               chunks_per_rank),
+                .rule = "every stage has something to do",
+                .remedy = "use fewer stages or chunks, or more layers"});
+  }
+  return layout;
 }
 
 }  // namespace trireme::parallel

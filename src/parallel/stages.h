@@ -1,8 +1,10 @@
 #pragma once
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/ids.h"
-#include "parallel/topology.h"
 
 namespace trireme::parallel {
 
@@ -18,10 +20,52 @@ struct Chunk {
   bool operator==(const Chunk&) const = default;
 };
 
-/// The chunks of one pipeline rank: equal runs of layers over p v virtual stages, stage c p + r on
-/// rank r (SC'21 section 2.2.2). Throws unless the layers divide by p v, naming the nearest counts
-/// that do.
-[[nodiscard]] std::vector<Chunk> equal_chunks(int layers, int pipeline_size, int chunks_per_rank,
-                                              int pipeline_rank);
+/// Which layers each virtual stage has, over the whole pipeline. Every layer is placed once, in
+/// order; embedding and head stand at the ends.
+struct Layout {
+  int pipeline = 1;                 ///< p
+  std::vector<int> layers_of = {};  ///< [virtual stage], p v of them; 0 is allowed
+  bool operator==(const Layout&) const = default;
+
+  [[nodiscard]] int stages() const { return static_cast<int>(layers_of.size()); }
+  [[nodiscard]] int chunks_per_rank() const { return stages() / pipeline; }  ///< v
+  [[nodiscard]] int layers() const;
+  /// What a rank holds: stage c p + r is chunk c of rank r (SC'21 section 2.2.2).
+  [[nodiscard]] std::vector<Chunk> chunks(int pipeline_rank) const;
+
+  /// Megatron-LM's form: "Ett|t*3|tL". parse_layout() reads it back.
+  [[nodiscard]] std::string text() const;
+  /// For people: where every layer went, a line for each rank, and "96 of 96 layers placed".
+  [[nodiscard]] std::string placement() const;
+};
+
+/// Equal runs of layers over p v virtual stages. Usage error unless the layers divide by p v, with
+/// the nearest counts that do.
+[[nodiscard]] Layout equal_layout(int layers, int pipeline_size, int chunks_per_rank);
+
+/// v where each virtual stage has so many layers (--num-layers-per-virtual-pipeline-stage). Usage
+/// error unless p stages of them divide the layers.
+[[nodiscard]] int chunks_for(int layers, int pipeline_size, int layers_per_virtual_stage);
+
+/// Reads the text of --pipeline-model-parallel-layout, as in "Et*3|(tt|)*4ttL": stages divided by |
+/// in the order of the model (first chunk of every rank, then the second), E embedding, t layer, L
+/// head and loss; x*N and (...)*N repeat; commas and spaces are for the eye; a stage may be empty.
+/// v follows from the number of stages. Usage error, with the place in the text, for what is
+/// unknown, MTP layers (m) among it; and unless the text has the model's layers, E first, L last,
+/// and a multiple of p stages.
+[[nodiscard]] Layout parse_layout(std::string_view text, int layers, int pipeline_size);
+
+/// What a stage costs, in any unit: FLOPs, or measured seconds.
+struct StageCosts {
+  double layer = 1;
+  double embedding = 0;
+  double head = 0;
+};
+
+/// The layout over p v virtual stages whose most expensive stage costs least; where several are as
+/// good, earlier stages, which keep more microbatches in flight, have fewer layers. Usage error
+/// where there are too few layers for every stage to have something.
+[[nodiscard]] Layout balanced_layout(int layers, int pipeline_size, int chunks_per_rank,
+                                     const StageCosts& costs);
 
 }  // namespace trireme::parallel

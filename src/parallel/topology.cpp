@@ -9,8 +9,8 @@ std::string Coordinates::text() const {
   return format("p{} t{} d{}", pipeline, tensor, data);
 }
 
-Topology::Topology(int pipeline, int tensor, int data)
-    : pipeline_(pipeline), tensor_(tensor), data_(data) {
+Topology::Topology(int pipeline, int tensor, int data, RankOrder order)
+    : pipeline_(pipeline), tensor_(tensor), data_(data), order_(order) {
   if (pipeline < 1 || tensor < 1 || data < 1) {
     fail_usage({.where = "topology",
                 .what = format("pipeline {} x tensor {} x data {}", pipeline, tensor, data),
@@ -35,13 +35,17 @@ int Topology::size(Axis axis) const {
 
 Coordinates Topology::coordinates(Rank rank) const {
   TRIREME_ASSERT(rank.value >= 0 && rank.value < world_size(), "a rank lies inside the world");
-  return {.pipeline = rank.value / (tensor_ * data_),
+  const int slower = rank.value / tensor_;
+  const bool data_first = order_ == RankOrder::tensor_data_pipeline;
+  return {.pipeline = data_first ? slower / data_ : slower % pipeline_,
           .tensor = rank.value % tensor_,
-          .data = rank.value / tensor_ % data_};
+          .data = data_first ? slower % data_ : slower / pipeline_};
 }
 
 Rank Topology::rank(const Coordinates& at) const {
-  return Rank{at.tensor + tensor_ * (at.data + data_ * at.pipeline)};
+  const int slower = order_ == RankOrder::tensor_data_pipeline ? at.data + data_ * at.pipeline
+                                                               : at.pipeline + pipeline_ * at.data;
+  return Rank{at.tensor + tensor_ * slower};
 }
 
 std::vector<Rank> Topology::group(Axis axis, Rank rank) const {

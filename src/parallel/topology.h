@@ -16,18 +16,22 @@ struct Coordinates {
   [[nodiscard]] std::string text() const;
 };
 
-/// How n = p t d ranks are laid out: t fastest, then d, then p, so that tensor ranks share a node
-/// (SC'21 section 3.1, and Megatron-LM's default order). Context and expert parallelism are 1. The
-/// only place that knows who is whose neighbour.
+/// Which axis runs fastest over the ranks: the first named. Tensor ranks always share a node (SC'21
+/// section 3.1). Megatron-LM's default is the first; --use-tp-pp-dp-mapping asks for the other.
+enum class RankOrder { tensor_data_pipeline, tensor_pipeline_data };
+
+/// How n = p t d ranks are laid out. Context and expert parallelism are 1. The only place that
+/// knows who is whose neighbour.
 class Topology {
  public:
   /// Throws unless every factor is at least 1.
-  Topology(int pipeline, int tensor, int data);
+  Topology(int pipeline, int tensor, int data, RankOrder order = RankOrder::tensor_data_pipeline);
   Topology() : Topology(1, 1, 1) {}
 
   [[nodiscard]] int pipeline() const { return pipeline_; }
   [[nodiscard]] int tensor() const { return tensor_; }
   [[nodiscard]] int data() const { return data_; }
+  [[nodiscard]] RankOrder order() const { return order_; }
   [[nodiscard]] int world_size() const { return pipeline_ * tensor_ * data_; }
   [[nodiscard]] int size(Axis axis) const;
 
@@ -45,6 +49,7 @@ class Topology {
   int pipeline_;
   int tensor_;
   int data_;
+  RankOrder order_;
 };
 
 }  // namespace trireme::parallel

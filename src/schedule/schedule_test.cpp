@@ -5,6 +5,9 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "schedule/schedules.h"
+#include "schedule/slots.h"
+#include "schedule/text.h"
+#include "schedule/validate.h"
 
 namespace trireme::schedule {
 namespace {
@@ -37,7 +40,7 @@ TEST(OneForwardOneBackward, IsValidAndKeepsAtMostPMinusRankInFlight) {
 }
 
 TEST(ForwardOnly, IsValidAndKeepsOne) {
-  const Schedule schedule = forward_only(4);
+  const Schedule schedule = forward_only({.microbatches = 4});
   EXPECT_NO_THROW(validate(schedule));
   EXPECT_EQ(assign_slots(schedule).in_flight, (std::vector<int>{1}));
   EXPECT_EQ(assign_slots(schedule).batch_slots, 1);
@@ -86,7 +89,7 @@ TEST(AssignSlots, KeepsTheFieldsOfAMicrobatchWhileAnyChunkUsesThem) {
 TEST(AssignSlots, GivesFieldsInFlightToOneMicrobatchEachWhateverTheChunks) {
   const Schedule schedules[] = {
       one_forward_one_backward({.stages = 4, .microbatches = 9}, 1),
-      forward_only(5),
+      forward_only({.microbatches = 5}),
       chunks_of(2, 4, "0F0 0F1 1F0 1F1 0F2 0F3 1F2 1F3"),
       chunks_of(2, 4, "0F0 0F1 1F0 1F1 1B0 0F2 1B1 0F3 0B0 1F2 0B1 1F3 1B2 1B3 0B2 0B3 step"),
       chunks_of(2, 2, "0F0 1F0 1I0 0I0 0F1 1W0 1F1 0W0 1I1 0I1 1W1 0W1 step"),

@@ -1,165 +1,145 @@
 #include "schedule/schedules.h"
 
 #include <algorithm>
-#include <array>
 
 #include "core/error.h"
 #include "core/format.h"
+#include "schedule/communication.h"
 
 namespace trireme::schedule {
 namespace {
 
-// What one (chunk, microbatch) has gone through so far.
-struct Progress {
-  bool forward = false;
-  bool input_gradient = false;
-  bool weight_gradient = false;
+struct Item {
+  ChunkId chunk;
+  MicrobatchId microbatch;
 };
 
-// Slots that are taken and released one by one, the lowest free one first.
-class Slots {
- public:
-  int take() {
-    const auto free = std::find(taken_.begin(), taken_.end(), false);
-    const auto slot = static_cast<int>(free - taken_.begin());
-    if (free == taken_.end()) taken_.push_back(false);
-    taken_[static_cast<size_t>(slot)] = true;
-    return slot;
+// The sequence of (chunk, microbatch) that every rank takes: group by group of microbatches, in it
+// chunk by chunk. Entry k is the k-th forward; with the chunks reversed, the k-th backward.
+std::vector<Item> order_table(const PipelineShape& shape, bool backward) {
+  std::vector<Item> table;
+  const int m = shape.microbatches;
+  for (int first = 0; first < m; first += shape.group_size()) {
+    for (int turn = 0; turn < shape.chunks; ++turn) {
+      const ChunkId chunk{backward ? shape.chunks - 1 - turn : turn};
+      for (int k = first; k < std::min(m, first + shape.group_size()); ++k)
+        table.push_back({.chunk = chunk, .microbatch = MicrobatchId{k}});
+    }
   }
-  void release(int slot) { taken_[static_cast<size_t>(slot)] = false; }
-  [[nodiscard]] int count() const { return static_cast<int>(taken_.size()); }
-
- private:
-  std::vector<bool> taken_;
-};
-
-[[noreturn]] void refuse(const Action& action, const std::string& rule) {
-  fail({.where = "schedule", .what = format("action {}", action.text()), .rule = rule});
+  return table;
 }
 
-}  // namespace
-
-Schedule one_forward_one_backward(PipelineShape shape, int pipeline_rank) {
-  const int m = shape.microbatches;
-  const int warm_up = std::min(m, shape.stages - pipeline_rank - 1);
-  Schedule schedule = {.microbatches = m, .chunks = 1, .actions = {}};
-  const auto add = [&](ActionKind kind, int microbatch) {
-    schedule.actions.push_back(
-        {.kind = kind, .chunk = ChunkId{0}, .microbatch = MicrobatchId{microbatch}});
+// The whole order of a rank follows from how many forwards it runs ahead.
+Schedule with_warm_up(const PipelineShape& shape, int warm_up) {
+  const std::vector<Item> forwards = order_table(shape, false);
+  const std::vector<Item> backwards = order_table(shape, true);
+  Schedule schedule = {.microbatches = shape.microbatches, .chunks = shape.chunks};
+  const auto add = [&](ActionKind kind, const Item& item) {
+    schedule.actions.push_back({.kind = kind, .chunk = item.chunk, .microbatch = item.microbatch});
   };
-  for (int k = 0; k < warm_up; ++k) add(ActionKind::forward, k);
-  for (int k = warm_up; k < m; ++k) {
-    add(ActionKind::forward, k);
-    add(ActionKind::backward, k - warm_up);
+  const auto ahead = std::min(static_cast<size_t>(warm_up), forwards.size());
+  for (size_t k = 0; k < ahead; ++k) add(ActionKind::forward, forwards[k]);
+  for (size_t k = 0; k < backwards.size(); ++k) {
+    if (k + ahead < forwards.size()) add(ActionKind::forward, forwards[k + ahead]);
+    add(ActionKind::backward, backwards[k]);
   }
-  for (int k = m - warm_up; k < m; ++k) add(ActionKind::backward, k);
   schedule.actions.push_back({.kind = ActionKind::step});
   return schedule;
 }
 
-Schedule forward_only(int microbatches) {
-  Schedule schedule = {.microbatches = microbatches, .chunks = 1, .actions = {}};
-  for (int k = 0; k < microbatches; ++k) {
-    schedule.actions.push_back({.kind = ActionKind::forward, .microbatch = MicrobatchId{k}});
+void require_interleaving(const PipelineShape& shape) {
+  const int p = shape.stages;
+  const int m = shape.microbatches;
+  const int group = shape.group_size();
+  if (shape.chunks < 2) {
+    fail_usage({.where = "interleaved schedule",
+                .what = format("{} chunk per rank", shape.chunks),
+                .rule = "interleaving needs at least 2 (SC'21 section 2.2.2)",
+                .remedy = "use 1f1b, or more virtual stages per rank"});
+  }
+  if (shape.group > 0 && (group < p || group > m)) {
+    fail_usage({.where = "interleaved schedule",
+                .what = format("groups of {} microbatches", group),
+                .rule = format("a group has at least p = {} and at most m = {}", p, m)});
+  }
+  const int rest = m % group;
+  if (rest == 0 || (shape.group > 0 && rest >= p)) return;
+  const int below = m - rest;
+  fail_usage(
+      {.where = "interleaved schedule",
+       .what = format("{} microbatches", m),
+       .rule = shape.group > 0
+                   ? format("the last group has at least p = {} (groups of {})", p, group)
+                   : format("interleaving needs a multiple of p = {} (SC'21 section 2.2.2)", p),
+       .remedy =
+           below > 0 ? format("use {} or {}", below, below + group) : format("use {}", group)});
+}
+
+}  // namespace
+
+Schedule gpipe(const PipelineShape& shape, int /*pipeline_rank*/) {
+  return with_warm_up(shape, shape.microbatches * shape.chunks);
+}
+
+Schedule one_forward_one_backward(const PipelineShape& shape, int pipeline_rank) {
+  if (shape.chunks != 1) {
+    fail_usage({.where = "1F1B schedule",
+                .what = format("{} chunks per rank", shape.chunks),
+                .rule = "1F1B has one",
+                .remedy = "use interleaved"});
+  }
+  return with_warm_up(shape, shape.stages - pipeline_rank - 1);
+}
+
+Schedule interleaved(const PipelineShape& shape, int pipeline_rank) {
+  require_interleaving(shape);
+  return with_warm_up(
+      shape, 2 * (shape.stages - pipeline_rank - 1) + (shape.chunks - 1) * shape.group_size());
+}
+
+Schedule forward_only(const PipelineShape& shape, int /*pipeline_rank*/) {
+  Schedule schedule = {.microbatches = shape.microbatches, .chunks = shape.chunks};
+  for (const Item& item : order_table(shape, false)) {
+    schedule.actions.push_back(
+        {.kind = ActionKind::forward, .chunk = item.chunk, .microbatch = item.microbatch});
   }
   return schedule;
 }
 
-void validate(const Schedule& schedule) {
-  const int m = schedule.microbatches;
-  std::vector<Progress> progress(static_cast<size_t>(m) * static_cast<size_t>(schedule.chunks));
-  std::vector<std::array<int, 4>> last(static_cast<size_t>(schedule.chunks), {-1, -1, -1, -1});
-  bool stepped = false;
-  bool backwards = false;
-  for (const Action& action : schedule.actions) {
-    if (stepped) refuse(action, "nothing follows the step");
-    if (action.kind == ActionKind::step) {
-      stepped = true;
-      continue;
-    }
-    if (action.chunk.value >= schedule.chunks || action.microbatch.value >= m) {
-      refuse(action, format("chunks are below {} and microbatches below {}", schedule.chunks, m));
-    }
-    int& before = last[static_cast<size_t>(action.chunk.value)][static_cast<size_t>(action.kind)];
-    if (action.microbatch.value <= before)
-      refuse(action, "each kind takes the microbatches of a chunk in ascending order, once");
-    before = action.microbatch.value;
-    Progress& here =
-        progress[static_cast<size_t>(action.chunk.value * m + action.microbatch.value)];
-    switch (action.kind) {
-      case ActionKind::forward:
-        here.forward = true;
-        break;
-      case ActionKind::backward:
-        if (!here.forward || here.input_gradient)
-          refuse(action, "a backward follows its forward, once");
-        here.input_gradient = here.weight_gradient = backwards = true;
-        break;
-      case ActionKind::input_gradient:
-        if (!here.forward || here.input_gradient)
-          refuse(action, "an input gradient follows its forward, once");
-        here.input_gradient = backwards = true;
-        break;
-      case ActionKind::weight_gradient:
-        if (!here.input_gradient || here.weight_gradient)
-          refuse(action, "a weight gradient follows its input gradient, once");
-        here.weight_gradient = true;
-        break;
-      case ActionKind::step:
-        break;
-    }
+Schedule make_schedule(ScheduleKind kind, const PipelineShape& shape, int pipeline_rank) {
+  switch (kind) {
+    case ScheduleKind::gpipe:
+      return gpipe(shape, pipeline_rank);
+    case ScheduleKind::one_forward_one_backward:
+      return one_forward_one_backward(shape, pipeline_rank);
+    case ScheduleKind::interleaved:
+      return interleaved(shape, pipeline_rank);
+    case ScheduleKind::forward_only:
+      return forward_only(shape, pipeline_rank);
   }
-  for (size_t i = 0; i < progress.size(); ++i) {
-    const Progress& here = progress[i];
-    if (here.forward && here.weight_gradient == backwards) continue;
-    fail({.where = "schedule",
-          .what =
-              format("microbatch {} of chunk {} is not {}", i % static_cast<size_t>(m),
-                     i / static_cast<size_t>(m), here.forward ? "finished by a backward" : "in it"),
-          .rule = "every microbatch goes forward and then backward once per chunk"});
-  }
-  if (backwards != stepped) {
-    fail({.where = "schedule",
-          .what = stepped ? "a step without backwards" : "backwards without a step",
-          .rule = "a step stands last exactly where gradients were made"});
-  }
+  return {};
 }
 
-SlotAssignment assign_slots(const Schedule& schedule) {
-  const auto chunks = static_cast<size_t>(schedule.chunks);
-  const auto m = static_cast<size_t>(schedule.microbatches);
-  const bool trains = std::any_of(schedule.actions.begin(), schedule.actions.end(),
-                                  [](const Action& a) { return a.kind == ActionKind::step; });
-  SlotAssignment assignment;
-  assignment.slot.assign(chunks, std::vector<int>(m, 0));
-  assignment.in_flight.assign(chunks, 0);
-  assignment.batch_slot.assign(m, 0);
-  std::vector<int> actions_left(m, 0);
-  for (const Action& action : schedule.actions) {
-    if (action.kind != ActionKind::step)
-      ++actions_left[static_cast<size_t>(action.microbatch.value)];
-  }
-  const std::vector<int> all_actions = actions_left;
-  std::vector<Slots> activations(chunks);
-  Slots fields;
-  for (const Action& action : schedule.actions) {
-    if (action.kind == ActionKind::step) continue;
-    const auto chunk = static_cast<size_t>(action.chunk.value);
-    const auto microbatch = static_cast<size_t>(action.microbatch.value);
-    int& slot = assignment.slot[chunk][microbatch];
-    int& batch_slot = assignment.batch_slot[microbatch];
-    if (actions_left[microbatch] == all_actions[microbatch]) batch_slot = fields.take();
-    if (action.kind == ActionKind::forward) slot = activations[chunk].take();
-    if (action.kind == ActionKind::backward || action.kind == ActionKind::weight_gradient ||
-        !trains) {
-      activations[chunk].release(slot);
+Pipeline make_pipeline(ScheduleKind kind, const PipelineShape& shape) {
+  Pipeline pipeline = {.microbatches = shape.microbatches, .chunks = shape.chunks};
+  for (int rank = 0; rank < shape.stages; ++rank)
+    pipeline.ranks.push_back(make_schedule(kind, shape, rank).actions);
+  return insert_communication(std::move(pipeline));
+}
+
+Schedule split_backwards(const Schedule& schedule) {
+  Schedule split = {.microbatches = schedule.microbatches, .chunks = schedule.chunks};
+  for (Action action : schedule.actions) {
+    if (action.kind != ActionKind::backward) {
+      split.actions.push_back(action);
+      continue;
     }
-    if (--actions_left[microbatch] == 0) fields.release(batch_slot);
+    action.kind = ActionKind::input_gradient;
+    split.actions.push_back(action);
+    action.kind = ActionKind::weight_gradient;
+    split.actions.push_back(action);
   }
-  for (size_t chunk = 0; chunk < chunks; ++chunk)
-    assignment.in_flight[chunk] = activations[chunk].count();
-  assignment.batch_slots = fields.count();
-  return assignment;
+  return split;
 }
 
 }  // namespace trireme::schedule
