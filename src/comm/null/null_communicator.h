@@ -9,8 +9,8 @@ namespace trireme::comm {
 
 /// A group over memory of a null device: a CPU's communicator, run by a stream of its own as NCCL
 /// runs its collectives. From its start to its wait the buffer is the communicator's in earnest: it
-/// holds NaN (that of a send is only read), so that an op which reads it too early shows, and what is
-/// written to it meanwhile is lost.
+/// holds NaN (that of a send is only read), so that an op which reads it too early shows, and what
+/// is written to it meanwhile is lost.
 class NullCommunicator final : public Communicator {
  public:
   /// among: the same group over host memory.
