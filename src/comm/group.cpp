@@ -107,7 +107,8 @@ void GroupCommunicator::receive(Ring<Pending*>& queue) {
     const int lane = static_cast<int>(exchange.traffic);
     const Message* message = lanes_.next(exchange.peer, lane, exchange, exchange.bytes);
     if (message == nullptr) return;
-    if (exchange.bytes > 0) std::memcpy(exchange.buffer, message->data, static_cast<size_t>(exchange.bytes));
+    if (exchange.bytes > 0)
+      std::memcpy(exchange.buffer, message->data, static_cast<size_t>(exchange.bytes));
     lanes_.pop(exchange.peer, lane);
     finish(*queue.front());
     queue.pop();

@@ -29,6 +29,8 @@ class GroupCommunicator final : public Communicator {
   /// Moves on what is under way in this group. Returns whether there was more to do. Called inside
   /// the transport's enter() and leave().
   bool step();
+  /// Transport::open_group.
+  [[nodiscard]] int number() const { return lanes_.number(); }
   [[nodiscard]] bool idle() const { return under_way_ == 0; }
 
  private:

@@ -16,6 +16,7 @@ class Lanes {
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return static_cast<int>(ranks_.size()); }
+  [[nodiscard]] int number() const { return group_; }  ///< Transport::open_group
   [[nodiscard]] const std::string& name() const { return name_; }
   /// As in "rank 5 (p1 t0 d1)".
   [[nodiscard]] std::string name_of(int peer) const {

@@ -27,10 +27,14 @@ Port::Port(std::unique_ptr<Transport> transport, Patience patience)
     : transport_(std::move(transport)), wait_(patience) {
   std::vector<int> all(static_cast<size_t>(size()));
   std::iota(all.begin(), all.end(), 0);
-  world_ = make_group("world", std::move(all));
+  world_ = std::make_unique<GroupCommunicator>(*this, "world", std::move(all));
 }
 
 Port::~Port() = default;
+
+Communicator& Port::world() {
+  return *world_;
+}
 
 std::unique_ptr<Communicator> Port::make_group(std::string name, std::vector<int> ranks) {
   return std::make_unique<GroupCommunicator>(*this, std::move(name), std::move(ranks));
@@ -57,21 +61,31 @@ void Port::wait(FunctionRef<bool()> done, FunctionRef<std::string()> awaited) {
       awaited);
 }
 
-void Port::finish(device::Stream& stream) {
-  // A message that strays or comes twice was sent before its sender came here.
+void Port::meet(device::Stream& stream) {
   std::vector<std::byte> here(static_cast<size_t>(size()));
   std::vector<int64_t> cuts(here.size() + 1);
   std::iota(cuts.begin(), cuts.end(), 0);
   world_->wait(world_->start_all_gather(stream, here.data(), static_cast<int64_t>(here.size()),
                                         Traffic::agreement, cuts),
                stream);
-  const Visit visit(*transport_);
-  const Message* message = transport_->left_over();
-  if (message == nullptr) return;
-  fail({.where = format("from {} to {}", transport_->name_of(message->header.from),
-                        transport_->name_of(rank())),
-        .what = format("{}, which nobody asked for", text_of(message->header)),
-        .rule = "what is sent is received"});
+}
+
+void Port::finish(device::Stream& stream) {
+  // A message that strays or comes twice was sent before its sender came here.
+  meet(stream);
+  {
+    const Visit visit(*transport_);
+    // Who has looked may already be at the second meeting; the first one saw what is wrong there.
+    const Message* message = transport_->left_over(world_->number(), kGatherLane);
+    if (message != nullptr) {
+      fail({.where = format("from {} to {}", transport_->name_of(message->header.from),
+                            transport_->name_of(rank())),
+            .what = format("{}, which nobody asked for", text_of(message->header)),
+            .rule = "what is sent is received"});
+    }
+  }
+  // Nobody leaves before all have looked.
+  meet(stream);
 }
 
 }  // namespace trireme::comm

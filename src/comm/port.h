@@ -26,7 +26,7 @@ class Port {
   /// in "tensor".
   [[nodiscard]] std::unique_ptr<Communicator> make_group(std::string name, std::vector<int> ranks);
   /// All ranks, in their order.
-  [[nodiscard]] Communicator& world() { return *world_; }
+  [[nodiscard]] Communicator& world();
 
   /// What the rank is at, for messages: WaitLoop::set_action.
   void set_action(std::string_view action) { wait_.set_action(action); }
@@ -37,6 +37,7 @@ class Port {
  private:
   friend class GroupCommunicator;
 
+  void meet(device::Stream& stream);
   void progress();
   void wait(FunctionRef<bool()> done, FunctionRef<std::string()> awaited);
 
@@ -44,7 +45,7 @@ class Port {
   WaitLoop wait_;
   std::vector<GroupCommunicator*> groups_;
   bool more_ = false;  // something can be done at once
-  std::unique_ptr<Communicator> world_;
+  std::unique_ptr<GroupCommunicator> world_;
 };
 
 }  // namespace trireme::comm

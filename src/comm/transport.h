@@ -78,8 +78,9 @@ class Transport {
   /// The oldest message of a queue; null where none is here.
   [[nodiscard]] virtual const Message* front(const Route& route) = 0;
   virtual void pop(const Route& route) = 0;
-  /// A message that is here and was never asked for, of any group; null where there is none.
-  [[nodiscard]] virtual const Message* left_over() = 0;
+  /// A message that is here and was never asked for, of any group but in this lane of this one;
+  /// null where there is none.
+  [[nodiscard]] virtual const Message* left_over(int but_group, int but_lane) = 0;
 
   /// Whether anything came, or was received, since the last enter().
   [[nodiscard]] virtual bool news() const = 0;

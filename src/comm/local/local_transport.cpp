@@ -114,11 +114,14 @@ void LocalTransport::pop(const Route& route) {
   world_.boxes[static_cast<size_t>(route.peer)].tell();
 }
 
-const Message* LocalTransport::left_over() {
+const Message* LocalTransport::left_over(int but_group, int but_lane) {
   if (!early_.empty()) return &early_.front().message;
-  for (auto& group : queues_) {
-    for (Ring<Parcel>& parcels : group) {
-      if (!parcels.empty()) return &parcels.front().message;
+  for (size_t group = 0; group < queues_.size(); ++group) {
+    for (size_t i = 0; i < queues_[group].size(); ++i) {
+      const bool but =
+          static_cast<int>(group) == but_group && static_cast<int>(i % kLanes) == but_lane;
+      Ring<Parcel>& parcels = queues_[group][i];
+      if (!but && !parcels.empty()) return &parcels.front().message;
     }
   }
   return nullptr;

@@ -65,7 +65,7 @@ class LocalTransport final : public Transport {
   void leave() noexcept override;
   [[nodiscard]] const Message* front(const Route& route) override;
   void pop(const Route& route) override;
-  [[nodiscard]] const Message* left_over() override;
+  [[nodiscard]] const Message* left_over(int but_group, int but_lane) override;
   [[nodiscard]] bool news() const override { return box().news.load() != seen_; }
   void rest(std::chrono::nanoseconds most) override;
   void withdraw() noexcept override;
