@@ -85,13 +85,16 @@ struct Table {
   Status (*open_communicator)(Device* device, int32_t rank, int32_t size,
                               Communicator** communicator, Failure* failure) noexcept;
   void (*close_communicator)(Communicator* communicator) noexcept;
-  /// reduction: a program::Reduction.
-  Status (*start_all_reduce)(Communicator* communicator, Stream* stream, void* buffer,
-                             int64_t elements, int32_t reduction, uint64_t* request,
-                             Failure* failure) noexcept;
+  /// exchange: a comm::Exchange, which has one layout for one build id. Read before it returns,
+  /// but for its cuts, which stay until the wait.
+  Status (*start)(Communicator* communicator, Stream* stream, const void* exchange,
+                  uint64_t* request, Failure* failure) noexcept;
   Status (*progress)(Communicator* communicator, Failure* failure) noexcept;
   Status (*wait_request)(Communicator* communicator, uint64_t request, Stream* stream,
                          Failure* failure) noexcept;
+  void (*withdraw)(Communicator* communicator) noexcept;
+  /// bytes: one number per comm::Traffic, in its order.
+  void (*bytes_sent)(const Communicator* communicator, int64_t* bytes) noexcept;
 };
 
 using Entry = const Table* (*)() noexcept;

@@ -75,17 +75,22 @@ class PluginCommunicator final : public comm::Communicator {
 
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return size_; }
-  [[nodiscard]] comm::Request start_all_reduce(device::Stream& stream, float* buffer,
-                                               int64_t elements,
-                                               program::Reduction reduction) override {
+  [[nodiscard]] comm::Request start(device::Stream& stream,
+                                    const comm::Exchange& exchange) override {
     comm::Request request;
-    call(table_.start_all_reduce, handle_, handle(stream), buffer, elements,
-         static_cast<int32_t>(reduction), &request.number);
+    call(table_.start, handle_, handle(stream), static_cast<const void*>(&exchange),
+         &request.number);
     return request;
   }
   void progress() override { call(table_.progress, handle_); }
   void wait(comm::Request request, device::Stream& stream) override {
     call(table_.wait_request, handle_, request.number, handle(stream));
+  }
+  void withdraw() noexcept override { table_.withdraw(handle_); }
+  [[nodiscard]] comm::BytesSent bytes_sent() const override {
+    comm::BytesSent sent;
+    table_.bytes_sent(handle_, sent.of.data());
+    return sent;
   }
 
  private:

@@ -190,13 +190,11 @@ void close_communicator(abi::Communicator* communicator) noexcept {
   delete communicator;
 }
 
-Status start_all_reduce(abi::Communicator* communicator, abi::Stream* stream, void* buffer,
-                        int64_t elements, int32_t reduction, uint64_t* request,
-                        Failure* failure) noexcept {
+Status start(abi::Communicator* communicator, abi::Stream* stream, const void* exchange,
+             uint64_t* request, Failure* failure) noexcept {
   return guarded(failure, [&] {
     *request = communicator->communicator
-                   ->start_all_reduce(*stream->stream, static_cast<float*>(buffer), elements,
-                                      static_cast<program::Reduction>(reduction))
+                   ->start(*stream->stream, *static_cast<const comm::Exchange*>(exchange))
                    .number;
   });
 }
@@ -208,6 +206,15 @@ Status progress(abi::Communicator* communicator, Failure* failure) noexcept {
 Status wait_request(abi::Communicator* communicator, uint64_t request, abi::Stream* stream,
                     Failure* failure) noexcept {
   return guarded(failure, [&] { communicator->communicator->wait({request}, *stream->stream); });
+}
+
+void withdraw(abi::Communicator* communicator) noexcept {
+  communicator->communicator->withdraw();
+}
+
+void bytes_sent(const abi::Communicator* communicator, int64_t* bytes) noexcept {
+  const comm::BytesSent sent = communicator->communicator->bytes_sent();
+  std::copy(sent.of.begin(), sent.of.end(), bytes);
 }
 
 }  // namespace
@@ -239,9 +246,11 @@ const abi::Table* serve(const Offer& offered) {
                                    .launch = launch,
                                    .open_communicator = open_communicator,
                                    .close_communicator = close_communicator,
-                                   .start_all_reduce = start_all_reduce,
+                                   .start = start,
                                    .progress = progress,
-                                   .wait_request = wait_request};
+                                   .wait_request = wait_request,
+                                   .withdraw = withdraw,
+                                   .bytes_sent = bytes_sent};
   return &table;
 }
 

@@ -12,26 +12,39 @@ namespace trireme::comm {
 NullCommunicator::NullCommunicator(device::NullDevice& device, std::unique_ptr<Communicator> among)
     : device_(device), among_(std::move(among)), stream_(device) {}
 
-Request NullCommunicator::start_all_reduce(device::Stream& stream, float* buffer, int64_t elements,
-                                           program::Reduction reduction) {
-  auto& behind = static_cast<device::NullStream&>(stream);
-  const auto values = std::make_shared<std::vector<float>>(static_cast<size_t>(elements));
-  const auto memory = [=, this] {
-    return reinterpret_cast<float*>(
-        device_.host_address(buffer, elements * 4, "buffer of an all-reduce"));
+Request NullCommunicator::start(device::Stream& stream, const Exchange& exchange) {
+  // The host's copy of the buffer, and what is known of it once it was started.
+  struct Started {
+    std::vector<std::byte> values;
+    Request request;
   };
+  const auto started = std::make_shared<Started>();
+  const auto memory = [=, this] {
+    return device_.host_address(exchange.buffer, exchange.bytes, "buffer of an exchange");
+  };
+  auto& behind = static_cast<device::NullStream&>(stream);
   behind.queue([=] {
-    std::copy_n(memory(), elements, values->begin());
-    std::fill_n(memory(), elements, std::numeric_limits<float>::quiet_NaN());
+    started->values.assign(memory(), memory() + exchange.bytes);
+    if (exchange.verb == Verb::send) return;
+    // All bits set: NaN in every type that has one.
+    std::fill_n(memory(), exchange.bytes, std::byte{0xff});
   });
   stream_.wait(behind.mark());
   stream_.queue([=, this] {
-    device::CpuStream& cpu = device_.cpu_stream();
-    among_->wait(among_->start_all_reduce(cpu, values->data(), elements, reduction), cpu);
-    std::copy(values->begin(), values->end(), memory());
+    Exchange on_host = exchange;
+    on_host.buffer = started->values.data();
+    started->request = among_->start(device_.cpu_stream(), on_host);
+  });
+  // A stream for each end, so that who waits for one exchange does not wait for another.
+  device::NullStream end(device_);
+  end.wait(stream_.mark());
+  end.queue([=, this] {
+    among_->wait(started->request, device_.cpu_stream());
+    if (exchange.verb != Verb::send)
+      std::copy(started->values.begin(), started->values.end(), memory());
   });
   started_ += 1;
-  under_way_[started_] = stream_.mark();
+  under_way_[started_] = end.mark();
   return {started_};
 }
 

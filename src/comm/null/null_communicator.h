@@ -9,8 +9,8 @@ namespace trireme::comm {
 
 /// A group over memory of a null device: a CPU's communicator, run by a stream of its own as NCCL
 /// runs its collectives. From its start to its wait the buffer is the communicator's in earnest: it
-/// holds NaN, so that an op which reads it too early shows, and what is written to it meanwhile is
-/// lost.
+/// holds NaN (that of a send is only read), so that an op which reads it too early shows, and what
+/// is written to it meanwhile is lost.
 class NullCommunicator final : public Communicator {
  public:
   /// among: the same group over host memory.
@@ -18,10 +18,11 @@ class NullCommunicator final : public Communicator {
 
   [[nodiscard]] int rank() const override { return among_->rank(); }
   [[nodiscard]] int size() const override { return among_->size(); }
-  [[nodiscard]] Request start_all_reduce(device::Stream& stream, float* buffer, int64_t elements,
-                                         program::Reduction reduction) override;
+  [[nodiscard]] Request start(device::Stream& stream, const Exchange& exchange) override;
   void progress() override { among_->progress(); }
   void wait(Request request, device::Stream& stream) override;
+  void withdraw() noexcept override { among_->withdraw(); }
+  [[nodiscard]] BytesSent bytes_sent() const override { return among_->bytes_sent(); }
 
  private:
   device::NullDevice& device_;

@@ -20,6 +20,17 @@ const Group& EngineOptions::group() {
                                        .help = "compute threads of a rank; 0: the cores that this "
                                                "process may use, over its ranks; changes no result",
                                        .range = between(0, 1024)}),
+          field(&O::distributed_timeout_minutes,
+                {.name = "distributed-timeout-minutes",
+                 .help = "how long a rank waits for another one before it ends the run and says "
+                         "for whom; only waiting counts",
+                 .unit = "minutes",
+                 .range = between(1, 1 << 20)}),
+          field(&O::distributed_timeout_seconds, {.name = "distributed-timeout-seconds",
+                                                  .help = "the same in seconds",
+                                                  .unit = "seconds",
+                                                  .otherwise = "60 x distributed-timeout-minutes",
+                                                  .range = between(1, 1 << 26)}),
       }};
   return table;
 }

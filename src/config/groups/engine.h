@@ -1,5 +1,7 @@
 #pragma once
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "config/group.h"
@@ -11,6 +13,16 @@ struct EngineOptions {
   std::string device = "cpu";    ///< kind of device, or the file of its library
   int64_t ranks = 1;             ///< threads of this process that stand for ranks
   int64_t threads_per_rank = 0;  ///< 0: usable cores over the local ranks
+
+  int64_t distributed_timeout_minutes = 10;
+  /// Instead of the minutes.
+  std::optional<int64_t> distributed_timeout_seconds = std::nullopt;
+
+  /// How long a rank waits for another one before it gives up.
+  [[nodiscard]] std::chrono::seconds timeout() const {
+    return std::chrono::seconds(
+        distributed_timeout_seconds.value_or(60 * distributed_timeout_minutes));
+  }
 
   bool operator==(const EngineOptions&) const = default;
   static const Group& group();

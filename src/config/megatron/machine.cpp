@@ -120,8 +120,9 @@ Section reduction_section() {
   always_at(s, "distributed-backend", {"nccl", "gloo", "mpi", "ucc"}, kNothingSent);
   always_at(s, "tp-comm-bootstrap-backend", {"nccl", "gloo", "mpi"}, kNothingSent);
   always_at(s, "pipeline-model-parallel-comm-backend", {"nccl", "ucc"}, kNothingSent);
-  always_any(s, {"distributed-timeout-minutes", "distributed-timeout-seconds-after-init"},
-             "this version runs one rank, which waits for no other");
+  same(s, {"distributed-timeout-minutes"});
+  refused(s, Takes::one, {"distributed-timeout-seconds-after-init"},
+          "the limit is the same from start to end", "use --distributed-timeout-seconds instead");
   refused(s, Takes::several, {"high-priority-stream-groups"}, kOneRank, kLeaveOutSame);
   refused(s, Takes::nothing, {"defer-embedding-wgrad-compute", "delay-wgrad-compute"},
           "each weight gradient is computed right behind its input gradient", kLeaveOutSame);

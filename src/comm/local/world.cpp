@@ -1,0 +1,73 @@
+#include "comm/local/world.h"
+
+#include <thread>
+
+#include "comm/local/local_transport.h"
+#include "core/error.h"
+#include "core/format.h"
+
+namespace trireme::comm {
+
+LocalWorld::State::State(int ranks, std::vector<std::string> rank_places)
+    : places(std::move(rank_places)), boxes(static_cast<size_t>(ranks)) {}
+
+std::string LocalWorld::State::name_of(int rank) const {
+  if (places.empty()) return format("rank {}", rank);
+  return format("rank {} ({})", rank, places[static_cast<size_t>(rank)]);
+}
+
+int LocalWorld::State::open_group(const std::vector<int>& ranks, int times) {
+  const std::lock_guard lock(mutex);
+  return groups.try_emplace({ranks, times}, static_cast<int>(groups.size())).first->second;
+}
+
+void LocalWorld::State::end(int rank) noexcept {
+  int nobody = -1;
+  if (!ended_by.compare_exchange_strong(nobody, rank)) return;
+  for (Box& box : boxes) box.tell();
+}
+
+void Box::tell() noexcept {
+  news.fetch_add(1);
+  if (!sleeps.load()) return;
+  // The sleeper has looked at the news and not yet gone to sleep, or sleeps.
+  { const std::lock_guard lock(mutex); }
+  wake.notify_one();
+}
+
+LocalWorld::LocalWorld(int ranks, std::vector<std::string> places) {
+  TRIREME_ASSERT(ranks >= 1, "a world has ranks");
+  TRIREME_ASSERT(places.empty() || places.size() == static_cast<size_t>(ranks),
+                 "each rank has a place");
+  state_ = std::make_unique<State>(ranks, std::move(places));
+}
+
+LocalWorld::~LocalWorld() = default;
+
+int LocalWorld::size() const {
+  return static_cast<int>(state_->boxes.size());
+}
+
+std::unique_ptr<Transport> LocalWorld::transport(int rank) {
+  TRIREME_ASSERT(rank >= 0 && rank < size(), "a rank of this world");
+  return std::make_unique<LocalTransport>(*state_, rank);
+}
+
+void LocalWorld::fail(int rank, std::exception_ptr cause) noexcept {
+  state_->end(rank);
+  if (state_->ended_by.load() != rank) return;
+  const std::lock_guard lock(state_->mutex);
+  if (!state_->cause) state_->cause = std::move(cause);
+}
+
+void LocalWorld::rethrow_cause() const {
+  const std::lock_guard lock(state_->mutex);
+  if (state_->cause) std::rethrow_exception(state_->cause);
+  const int ended_by = state_->ended_by.load();
+  if (ended_by < 0) return;
+  trireme::fail({.where = state_->name_of(ended_by),
+                 .what = "it ended while others could still read what it had lent",
+                 .rule = "each exchange is waited for"});
+}
+
+}  // namespace trireme::comm
