@@ -11,6 +11,7 @@
 
 #include <algorithm>
 
+#include "ops/cpu/ahead_inl.h"
 #include "ops/cpu/vector_inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -51,11 +52,11 @@ struct BlockOutput {
 
 /// out [Rows, Vectors vectors] = left [Rows, terms] right [terms, Vectors vectors], each element
 /// one chain of multiply-adds over ascending terms from zero, then one addition to what it starts
-/// from.
+/// from. Asks for what is ahead Rows times on the way.
 // The pragmas: the sums become registers only where the loops over them are unrolled early.
-template <int Rows, int Vectors, class Left>
+template <int Rows, int Vectors, class Left, class Ahead>
 HWY_NOINLINE void multiply_block(Left left, const float* right, int64_t right_stride, int64_t terms,
-                                 BlockOutput out) {
+                                 BlockOutput out, Ahead& ahead) {
   FloatVector sums[Rows][Vectors];
 #pragma GCC unroll 16
   for (int row = 0; row < Rows; ++row) {
@@ -70,6 +71,7 @@ HWY_NOINLINE void multiply_block(Left left, const float* right, int64_t right_st
 #pragma GCC unroll 4
     for (int v = 0; v < Vectors; ++v) hwy::Prefetch(soon + v * kLanes);
     soon += out.stride;
+    ahead.ask();
     for (const int64_t end = std::min(term + step, terms); term < end; ++term) {
       FloatVector factors[Vectors];
 #pragma GCC unroll 4

@@ -39,12 +39,13 @@ constexpr int64_t kColumns = kVectors * kLanes;
 static_assert(kProductGroup % kRows == 0 && kProductPanel % kColumns == 0);
 
 template <class Left>
-using Block = void (*)(Left, const float*, int64_t, int64_t, BlockOutput);
+using Block = void (*)(Left, const float*, int64_t, int64_t, BlockOutput, FactorAhead&);
 
 template <class Left, int Rows>
 HWY_INLINE Block<Left> block_of_rows(int64_t vectors) {
-  constexpr Block<Left> kBlocks[kVectors] = {
-      multiply_block<Rows, 1, Left>, multiply_block<Rows, 2, Left>, multiply_block<Rows, 3, Left>};
+  constexpr Block<Left> kBlocks[kVectors] = {multiply_block<Rows, 1, Left, FactorAhead>,
+                                             multiply_block<Rows, 2, Left, FactorAhead>,
+                                             multiply_block<Rows, 3, Left, FactorAhead>};
   return kBlocks[vectors - 1];
 }
 
@@ -75,9 +76,10 @@ HWY_INLINE Block<Left> block_of(int64_t rows, int64_t vectors) {
 // A block whose last vector is not whole: by way of memory that may be written to its end.
 template <class Left>
 HWY_NOINLINE void multiply_ragged(Block<Left> block, int64_t rows, int64_t columns, Left left,
-                                  const float* right, int64_t terms, const BlockOutput& out) {
+                                  const float* right, int64_t terms, const BlockOutput& out,
+                                  FactorAhead& ahead) {
   HWY_ALIGN float sums[kRows * kColumns];
-  block(left, right, kColumns, terms, {.data = sums, .stride = kColumns});
+  block(left, right, kColumns, terms, {.data = sums, .stride = kColumns}, ahead);
   for (int64_t row = 0; row < rows; ++row) {
     float* to = out.data + row * out.stride;
     const float* from = out.accumulate ? to : out.bias;
@@ -105,7 +107,8 @@ struct Packed {
 // packed panels of columns pass by.
 template <class Rows>
 HWY_INLINE void multiply_panels(const Multiplication& product, Range rows, Range columns,
-                                Range terms, const Rows& left, const float* right) {
+                                Range terms, const Rows& left, const float* right,
+                                FactorAhead& ahead) {
   const bool first = terms.first == 0;
   for (int64_t column = 0; column < columns.count; column += kColumns) {
     const int64_t width = std::min(kColumns, columns.count - column);
@@ -122,9 +125,9 @@ HWY_INLINE void multiply_panels(const Multiplication& product, Range rows, Range
           .accumulate = product.accumulate || !first,
           .bias = first && product.bias != nullptr ? product.bias + at : nullptr};
       if (width % kLanes == 0) {
-        block(from, panel, kColumns, terms.count, to);
+        block(from, panel, kColumns, terms.count, to, ahead);
       } else {
-        multiply_ragged(block, height, width, from, panel, terms.count, to);
+        multiply_ragged(block, height, width, from, panel, terms.count, to, ahead);
       }
     }
   }
@@ -139,17 +142,20 @@ void multiply_tile(const Multiplication& product, Range rows, Range columns,
     const Range terms = {term, std::min(kProductTerms, product.terms - term)};
     pack<kColumns>(product.right, columns.first, columns.count, terms.first, terms.count,
                    packed_columns);
-    float* packed_rows =
-        packed_columns + (columns.count + kColumns - 1) / kColumns * kColumns * terms.count;
+    const int64_t panels = (columns.count + kColumns - 1) / kColumns;
+    float* packed_rows = packed_columns + panels * kColumns * terms.count;
+    const int64_t next = term + terms.count;
+    FactorAhead ahead(product.right, columns.first, columns.count, next,
+                      std::min(kProductTerms, product.terms - next), rows.count * panels);
     for (int64_t row = 0; row < rows.count; row += kProductGroup) {
       const Range group = {rows.first + row, std::min(kProductGroup, rows.count - row)};
       if (left.by_term) {
         pack<kRows>(left, group.first, group.count, terms.first, terms.count, packed_rows);
         multiply_panels(product, group, columns, terms, Packed{packed_rows, terms.count},
-                        packed_columns);
+                        packed_columns, ahead);
       } else {
         const InPlace from = {left.data + group.first * left.stride + terms.first, left.stride};
-        multiply_panels(product, group, columns, terms, from, packed_columns);
+        multiply_panels(product, group, columns, terms, from, packed_columns, ahead);
       }
     }
   }

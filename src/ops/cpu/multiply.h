@@ -56,9 +56,9 @@ struct Multiplication {
 ///
 /// Method (Goto and van de Geijn 2008): the output is cut into tiles, a task each. A task packs a
 /// block of terms of its columns and multiplies it with its rows, group by group. Rows that are
-/// stored line by line are read in place, others are packed too. Threads share no packed memory:
-/// passing it from core to core costs more than packing twice. Few rows are another matter
-/// (few_rows.h).
+/// stored line by line are read in place, others are packed too. What a task packs next it asks for
+/// while it multiplies. Threads share no packed memory: passing it from core to core costs more than
+/// packing twice. Few rows are another matter (few_rows.h).
 ///
 /// workspace: workspace_bytes(product, pool.threads()), aligned to 64 bytes.
 void multiply(ThreadPool& pool, const Multiplication& product, std::byte* workspace);

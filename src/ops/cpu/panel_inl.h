@@ -19,14 +19,18 @@ constexpr int64_t kBlockRows = 6;
 constexpr int64_t kBlockVectors = kManyRegisters ? 4 : 2;
 constexpr int64_t kPanelColumns = kBlockVectors * kLanes;
 
-using PanelFunction = void (*)(StridedLeft, const float*, int64_t, int64_t, BlockOutput);
+using PanelFunction = void (*)(StridedLeft, const float*, int64_t, int64_t, BlockOutput,
+                               NothingAhead&);
 
 template <int Vectors>
 HWY_INLINE PanelFunction block_of_rows(int64_t rows) {
   constexpr PanelFunction kFunctions[kBlockRows] = {
-      multiply_block<1, Vectors, StridedLeft>, multiply_block<2, Vectors, StridedLeft>,
-      multiply_block<3, Vectors, StridedLeft>, multiply_block<4, Vectors, StridedLeft>,
-      multiply_block<5, Vectors, StridedLeft>, multiply_block<6, Vectors, StridedLeft>};
+      multiply_block<1, Vectors, StridedLeft, NothingAhead>,
+      multiply_block<2, Vectors, StridedLeft, NothingAhead>,
+      multiply_block<3, Vectors, StridedLeft, NothingAhead>,
+      multiply_block<4, Vectors, StridedLeft, NothingAhead>,
+      multiply_block<5, Vectors, StridedLeft, NothingAhead>,
+      multiply_block<6, Vectors, StridedLeft, NothingAhead>};
   return kFunctions[rows - 1];
 }
 
@@ -52,7 +56,9 @@ HWY_INLINE void multiply(int64_t rows, int64_t columns, int64_t terms, StridedLe
       break;
 #endif
   }
-  function(a, b, b_stride, terms, {.data = c, .stride = c_stride, .accumulate = accumulate});
+  NothingAhead nothing;
+  function(a, b, b_stride, terms, {.data = c, .stride = c_stride, .accumulate = accumulate},
+           nothing);
 }
 
 /// Rows of a head lie so far apart that the processor does not see the next one coming.
