@@ -7,9 +7,9 @@ namespace trireme::ops::cpu {
 // contracts are the docstrings under program/op/; each file here has the kinds of the file of the
 // same name there.
 //
-// - Sums have a fixed order, which depends on sizes alone; only where no sum is cut may a cut follow
-//   the number of threads. So threads and the place of a buffer in memory never change bits. They
-//   may change with the kind of vector unit.
+// - Sums have a fixed order, which depends on sizes alone; a cut may follow the number of threads
+//   only where it cuts no sum. So threads and the place of a buffer in memory never change bits.
+//   They may change with the kind of vector unit.
 // - Vector code is Highway's, compiled for each kind of unit and chosen at run time (targets.h).
 // - Nothing is allocated; scratch memory is the caller's workspace.
 
