@@ -10,12 +10,11 @@
 namespace trireme::schedule {
 namespace {
 
-// A message that will be received by a rank on one of its channels.
+// A message that a rank will receive on one of its channels.
 struct Arrival {
   Action receive;
-  double time = 0;  // when it is sent
-  size_t before =
-      0;  // index of the computing that needs it, later of that before which it is posted
+  double time = 0;    // when it is sent
+  size_t before = 0;  // index of the action that needs it; once placed, of that which it is before
 };
 
 // The message that an action's result makes, and its receive; nothing where none leaves the rank.
