@@ -12,6 +12,11 @@ Executor::Executor(ops::Backend backend, const RankMemory& memory, comm::Communi
       stream_(backend.device->make_stream()) {}
 
 Executor::~Executor() {
+  // After a failure peers may still be about to reach into this rank's memory.
+  if (std::any_of(under_way_.begin(), under_way_.end(),
+                  [](const auto& entry) { return entry.first != nullptr; })) {
+    tensor_group_.withdraw();
+  }
   try {
     synchronize();
   } catch (const Error&) {

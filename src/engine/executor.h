@@ -26,7 +26,8 @@ struct Slots {
 class Executor {
  public:
   Executor(ops::Backend backend, const RankMemory& memory, comm::Communicator& tensor_group);
-  /// Waits for the stream, so that no work outlives what it reaches; its failure is no longer told.
+  /// Withdraws from collectives under way and waits for the stream, so that no work outlives what
+  /// it reaches; its failure is no longer told.
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
