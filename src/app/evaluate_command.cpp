@@ -110,7 +110,7 @@ Json hellaswag_json(const evaluate::HellaSwagResult& result) {
           {"accuracy_per_token", result.share(result.by_token)}};
 }
 
-Json result_json(const char* task, const std::string& name, Json measures) {
+Json result_json(const char* task, const std::string& name, const Json& measures) {
   Json json = {{"task", task}, {"name", name}};
   json.update(measures);
   return json;
@@ -136,69 +136,104 @@ std::string table_of(const std::vector<Json>& results) {
   return table.text();
 }
 
-int run(const EvaluateCommandOptions& options, const config::OptionSet&) {
-  const config::EvaluateOptions& wanted = options.evaluate;
-  checkpoint::CheckpointReader reader =
-      checkpoint::CheckpointReader::open(wanted.load, wanted.ckpt_step);
-  const train::TrainOptions saved = train::saved_options(reader);
-  const int64_t rows = stored_vocabulary(reader);
-  const int64_t longest = length_of(wanted, saved);
-  const std::optional<text::Tokenizer> tokenizer = find_tokenizer(options, saved);
-  if (tokenizer) require_words(*tokenizer, rows);
+// A trained model on the machine of this program, and what is asked of it.
+class Evaluation {
+ public:
+  explicit Evaluation(const EvaluateCommandOptions& options)
+      : wanted_(options.evaluate),
+        reader_(checkpoint::CheckpointReader::open(wanted_.load, wanted_.ckpt_step)),
+        saved_(train::saved_options(reader_)),
+        rows_(stored_vocabulary(reader_)),
+        longest_(length_of(wanted_, saved_)),
+        tokenizer_(find_tokenizer(options, saved_)),
+        rank_(options.engine) {
+    if (tokenizer_) require_words(*tokenizer_, rows_);
+  }
 
-  LocalRank rank(options.engine);
-  const evaluate::OpenSession open = [&](int64_t length, int64_t b) {
-    model::GptShape shape = train::gpt_shape(saved.model, rows);
-    shape.length = length;
-    auto session =
-        std::make_unique<engine::Session>(model::plan_run({.shape = shape,
-                                                           .batch = {.sequences = b},
-                                                           .profile = rank.backend().profile,
-                                                           .train = false,
-                                                           .evaluate = true}),
-                                          rank.backend(), rank.tensor_group());
-    train::load_weights(*session, reader);
-    return session;
-  };
-  const evaluate::ScorerOptions scoring = {.longest = longest,
-                                           .sequences = wanted.micro_batch_size};
-  const int64_t limit = wanted.limit.value_or(std::numeric_limits<int64_t>::max());
+  [[nodiscard]] const Path& folder() const { return reader_.folder(); }
 
-  std::vector<Json> results;
-  if (wanted.reads_dataset()) {
-    const EvaluationData data = open_evaluation_data(
-        wanted, saved, longest, rows, tokenizer ? &*tokenizer : nullptr, rank.pool());
+  // A result for each thing that is asked for.
+  std::vector<Json> results() {
+    std::vector<Json> all;
+    if (wanted_.reads_dataset()) all.push_back(data());
+    if (wanted_.text) all.push_back(text());
+    if (wanted_.lambada) all.push_back(lambada());
+    if (wanted_.hellaswag) all.push_back(hellaswag());
+    return all;
+  }
+
+ private:
+  Json data() {
+    const text::Tokenizer* const words = tokenizer_ ? &*tokenizer_ : nullptr;
+    const EvaluationData opened =
+        open_evaluation_data(wanted_, saved_, longest_, rows_, words, rank_.pool());
     const evaluate::LanguageResult result = evaluate::evaluate_samples(
-        data.batches, data.samples, tokenizer ? &*tokenizer : nullptr, open,
-        wanted.micro_batch_size, train::feed_options(saved.data), progress("data", "samples"));
-    Json json = {{"samples", data.samples}};
+        opened.batches, opened.samples, words, open(), wanted_.micro_batch_size,
+        train::feed_options(saved_.data), progress("data", "samples"));
+    Json json = {{"samples", opened.samples}};
     json.update(language_json(result));
-    results.push_back(result_json("data", data.name, std::move(json)));
+    return result_json("data", opened.name, json);
   }
-  if (wanted.text) {
+  Json text() {
     const evaluate::LanguageResult result = evaluate::evaluate_text(
-        read_file(*wanted.text), wanted.text->string(), *tokenizer, wanted.stride.value_or(longest),
-        open, scoring, progress("text", "tokens"));
-    results.push_back(result_json("text", wanted.text->string(), language_json(result)));
+        read_file(*wanted_.text), wanted_.text->string(), *tokenizer_,
+        wanted_.stride.value_or(longest_), open(), scoring(), progress("text", "tokens"));
+    return result_json("text", wanted_.text->string(), language_json(result));
   }
-  if (wanted.lambada) {
+  Json lambada() {
     const evaluate::LambadaResult result = evaluate::evaluate_lambada(
-        *wanted.lambada, limit, *tokenizer, open, scoring, progress("lambada", "tokens"));
-    tell_truncated(*wanted.lambada, result.truncated, "examples are", longest);
-    results.push_back(result_json("lambada", wanted.lambada->string(), lambada_json(result)));
+        *wanted_.lambada, limit(), *tokenizer_, open(), scoring(), progress("lambada", "tokens"));
+    tell_truncated(*wanted_.lambada, result.truncated, "examples are", longest_);
+    return result_json("lambada", wanted_.lambada->string(), lambada_json(result));
   }
-  if (wanted.hellaswag) {
-    const evaluate::HellaSwagResult result =
-        evaluate::evaluate_hellaswag(*wanted.hellaswag, limit, wanted.hellaswag_text, *tokenizer,
-                                     open, scoring, progress("hellaswag", "tokens"));
-    tell_truncated(*wanted.hellaswag, result.truncated, "endings with their context are", longest);
-    results.push_back(result_json("hellaswag", wanted.hellaswag->string(), hellaswag_json(result)));
+  Json hellaswag() {
+    const evaluate::HellaSwagResult result = evaluate::evaluate_hellaswag(
+        *wanted_.hellaswag, limit(), wanted_.hellaswag_text, *tokenizer_, open(), scoring(),
+        progress("hellaswag", "tokens"));
+    tell_truncated(*wanted_.hellaswag, result.truncated, "endings with their context are",
+                   longest_);
+    return result_json("hellaswag", wanted_.hellaswag->string(), hellaswag_json(result));
   }
 
-  if (wanted.json) {
-    say(Json{{"checkpoint", reader.folder().string()}, {"results", results}}.dump(2));
+  evaluate::OpenSession open() {
+    return [this](int64_t length, int64_t b) {
+      model::GptShape shape = train::gpt_shape(saved_.model, rows_);
+      shape.length = length;
+      auto session =
+          std::make_unique<engine::Session>(model::plan_run({.shape = shape,
+                                                             .batch = {.sequences = b},
+                                                             .profile = rank_.backend().profile,
+                                                             .train = false,
+                                                             .evaluate = true}),
+                                            rank_.backend(), rank_.tensor_group());
+      train::load_weights(*session, reader_);
+      return session;
+    };
+  }
+  [[nodiscard]] evaluate::ScorerOptions scoring() const {
+    return {.longest = longest_, .sequences = wanted_.micro_batch_size};
+  }
+  [[nodiscard]] int64_t limit() const {
+    return wanted_.limit.value_or(std::numeric_limits<int64_t>::max());
+  }
+
+  const config::EvaluateOptions& wanted_;
+  checkpoint::CheckpointReader reader_;
+  train::TrainOptions saved_;
+  int64_t rows_;     // words of the model
+  int64_t longest_;  // positions of a sample, window or example
+  std::optional<text::Tokenizer> tokenizer_;
+  LocalRank rank_;
+};
+
+int run(const EvaluateCommandOptions& options, const config::OptionSet&) {
+  Evaluation evaluation(options);
+  const std::vector<Json> results = evaluation.results();
+  const std::string folder = evaluation.folder().string();
+  if (options.evaluate.json) {
+    say(Json{{"checkpoint", folder}, {"results", results}}.dump(2));
   } else {
-    say(format("{}\n\n{}", reader.folder().string(), table_of(results)));
+    say(format("{}\n\n{}", folder, table_of(results)));
   }
   return 0;
 }

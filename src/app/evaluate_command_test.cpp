@@ -124,6 +124,12 @@ TEST_F(EvaluateTest, TellsEachMistakeInOneMessageWithARemedy) {
     EXPECT_EQ(outcome.status, mistake.status) << mistake.arguments << "\n" << outcome.text;
     EXPECT_TRUE(contains(outcome.text, mistake.words)) << mistake.words << "\n" << outcome.text;
   }
+  const Outcome mock =
+      run(bare("--mock-data --eval-iters 0 --num-attention-heads 2 --save mocked"));
+  ASSERT_EQ(mock.status, 0) << mock.text;
+  const Outcome mocked = errors("evaluate --load mocked --part train");
+  EXPECT_EQ(mocked.status, 2) << mocked.text;
+  EXPECT_TRUE(contains(mocked.text, "no token files for its train part")) << mocked.text;
   const Outcome none = errors("evaluate --load nothing --text held_out.txt");
   EXPECT_EQ(none.status, 1) << none.text;
 }

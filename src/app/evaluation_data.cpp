@@ -33,6 +33,14 @@ data::RequestedSamples request(Part part, int64_t samples) {
   return requested;
 }
 
+// Whether a run read token files for a part.
+bool has_part(const config::DataOptions& data, Part part) {
+  if (!data.by_part()) return !data.data_path.empty() || data.data_args_path;
+  return part == Part::train        ? !data.train_data_path.empty()
+         : part == Part::validation ? !data.valid_data_path.empty()
+                                    : !data.test_data_path.empty();
+}
+
 data::SourceOptions sources_of(const config::EvaluateOptions& options,
                                const train::TrainOptions& saved, int64_t length,
                                int64_t vocabulary) {
@@ -45,16 +53,16 @@ data::SourceOptions sources_of(const config::EvaluateOptions& options,
       named.data_path = options.data_path;
       named.split = options.split ? options.split : saved.data.split_or_default();
     }
-  } else if (!named.named() || named.mock_data) {
+  } else if (!has_part(named, part_of(options))) {
     fail_usage({.where = "--part",
-                .what = "the run has no token files of its own",
-                .rule = "a part is a part of token files",
+                .what = format("the run has no token files for its {} part",
+                               data::name_of(part_of(options))),
+                .rule = "without --data-path a part is one of the run's own data",
                 .remedy = "give --data-path"});
   }
   named.data_cache_path.reset();
-  data::SourceOptions sources =
-      train::source_options(named, static_cast<uint32_t>(saved.batch.seed), length, vocabulary, {});
-  return sources;
+  return train::source_options(named, static_cast<uint32_t>(saved.batch.seed), length, vocabulary,
+                               {});
 }
 
 int64_t samples_of(const data::OpenPart& part) {
