@@ -204,6 +204,8 @@ say_next() {
   heading "What to do next"
   say_command "See how it learned: $out/loss.svg and $out/metrics.jsonl. Another sample:" \
     "$program" generate --load "$out/checkpoints" --prompt "An index" --seed 7
+  say_command "How well it predicts the pages that were held out, in bits per byte:" \
+    "$program" evaluate --load "$out/checkpoints" --part validation
   say_command "Train for longer, or a larger model (edit $config first):" ./dev quickstart --minutes 15 --output out/longer
   say_command "Your own text, a line of JSON a document:" \
     "$program" preprocess --input yours.jsonl --output-prefix out/yours "${vocabulary[@]}" --append-eod
