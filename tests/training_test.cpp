@@ -280,6 +280,19 @@ TEST(NonFinite, StepIsNotTakenAndItsFirstOpIsFound) {
   EXPECT_FALSE(run.trainer.step().skipped);
 }
 
+// What is found where nothing is (a fault of the machine that does not come again) changes nothing.
+TEST(NonFinite, LookingForItTakesNoStep) {
+  TestRun run({});
+  run.steps(2);
+  const std::vector<float> before = run.state();
+  const std::string where = run.trainer.find_non_finite();
+  EXPECT_NE(where.find("a fault of the machine"), std::string::npos) << where;
+  EXPECT_EQ(run.state(), before);
+  TestRun other({});
+  other.steps(2);
+  EXPECT_EQ(run.steps(2), other.steps(2));
+}
+
 TEST(Evaluation, IsTheLossWithoutDropoutAndChangesNothing) {
   TestRun run({});
   run.steps(2);

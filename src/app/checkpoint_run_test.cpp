@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "app/run_fixture.h"
+#include "data/indexed_writer.h"
 
 namespace trireme::app {
 namespace {
@@ -58,13 +59,15 @@ TEST_F(CheckpointRun, ContinuesFromTheNewestWholeOneAndSaysWhatWasWrong) {
   std::filesystem::remove(folder_ / "worn/iter_0000004/manifest.json");
 
   const std::string go_on = "--train-iters 6 --save worn --load worn --metrics-file worn.jsonl ";
-  const Outcome strict = run(train(go_on + "--exit-on-missing-checkpoint"));
+  const Outcome strict = run(train(go_on));
   EXPECT_EQ(strict.status, 1) << strict.text;
-  EXPECT_TRUE(contains(strict.text, "iter_0000006/optimizer.safetensors: tensor optimizer.exp_avg"))
-      << strict.text;
+  for (const char* part : {"iter_0000006/optimizer.safetensors: tensor optimizer.exp_avg",
+                           "give --load-newest-whole to continue from iteration 2"}) {
+    EXPECT_TRUE(contains(strict.text, part)) << part << "\n" << strict.text;
+  }
   EXPECT_EQ(run(train(go_on + "--ckpt-step 4")).status, 1);
 
-  const Outcome outcome = train_ok(go_on);
+  const Outcome outcome = train_ok(go_on + "--load-newest-whole");
   for (const char* part :
        {"iter_0000006/optimizer.safetensors: tensor optimizer.exp_avg_sq.", "damaged",
         "iter_0000004: no manifest.json", "from iteration 2, the newest checkpoint that is whole",
@@ -105,6 +108,36 @@ TEST_F(CheckpointRun, TellsPlacesThatCannotBeWrittenBeforeItBegins) {
     EXPECT_TRUE(contains(outcome.text, place + ": ")) << option << outcome.text;
     EXPECT_FALSE(contains(outcome.text, "peak:")) << option << outcome.text;
   }
+}
+
+// As on a full disk: files may not grow beyond 40 KiB.
+TEST_F(CheckpointRun, GoesOnWhereASaveFailsAndFailsWhereTheLastOneDoes) {
+  const Outcome outcome =
+      shell(format("cd '{}' && ulimit -f 40 && '{}' {} 2>&1", folder_.string(), TRIREME_PROGRAM,
+                   train("--train-iters 4 --save-interval 2 --save full")));
+  EXPECT_EQ(outcome.status, 1) << outcome.text;
+  for (const char* part : {"iteration 2 was not saved, training goes on: ", "File too large"}) {
+    EXPECT_TRUE(contains(outcome.text, part)) << part << "\n" << outcome.text;
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "full/iter_0000002"));
+}
+
+TEST_F(CheckpointRun, SavesWhatItReachedWhereTheDataAreBad) {
+  data::IndexedWriter writer(folder_ / "bad", data::TokenType::u16);
+  std::vector<int32_t> tokens(2000, 7);
+  tokens[1000] = 50;  // no word
+  writer.append(tokens);
+  writer.end_sequence();
+  writer.end_document();
+  writer.commit();
+  const Outcome outcome =
+      run("train --num-layers 1 --hidden-size 32 --num-attention-heads 2 --seq-length 32 --lr 1e-3 "
+          "--micro-batch-size 1 --train-iters 62 --eval-iters 0 --split 100,0,0 --data-path bad "
+          "--vocab-size 50 --num-workers 0 --seed 2 --save reached");
+  EXPECT_EQ(outcome.status, 1) << outcome.text;
+  EXPECT_TRUE(contains(outcome.text, "saved iteration ")) << outcome.text;
+  EXPECT_TRUE(contains(outcome.text, "50")) << outcome.text;
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "reached/latest_checkpointed_iteration.txt"));
 }
 
 TEST_F(CheckpointRun, WritesTheTraceOfARunThatFails) {

@@ -59,10 +59,11 @@ int64_t length_of(const config::EvaluateOptions& options, const train::TrainOpti
 
 // Token files can be evaluated without a tokenizer; only the bytes of their tokens are not known.
 std::optional<text::Tokenizer> find_tokenizer(const EvaluateCommandOptions& options,
-                                              const train::TrainOptions& saved) {
+                                              const train::TrainOptions& saved,
+                                              const Path& checkpoint) {
   const bool named = options.tokenizer.names_files() || saved.tokenizer.names_files();
   if (named || options.evaluate.reads_text())
-    return tokenizer_of(options.tokenizer, saved.tokenizer);
+    return tokenizer_of(options.tokenizer, saved.tokenizer, checkpoint);
   note("no tokenizer is named, so bits per byte are not known");
   return std::nullopt;
 }
@@ -145,9 +146,9 @@ class Evaluation {
         saved_(train::saved_options(reader_)),
         rows_(stored_vocabulary(reader_)),
         longest_(length_of(wanted_, saved_)),
-        tokenizer_(find_tokenizer(options, saved_)),
+        tokenizer_(find_tokenizer(options, saved_, reader_.folder())),
         rank_(options.engine) {
-    if (tokenizer_) require_words(*tokenizer_, rows_);
+    if (tokenizer_) require_words(*tokenizer_, rows_, options.tokenizer.names_files());
   }
 
   [[nodiscard]] const Path& folder() const { return reader_.folder(); }

@@ -126,9 +126,10 @@ int run(const GenerateCommandOptions& options, const config::OptionSet& set) {
   checkpoint::CheckpointReader reader =
       checkpoint::CheckpointReader::open(wanted.load, wanted.ckpt_step);
   const train::TrainOptions saved = train::saved_options(reader);
-  const text::Tokenizer tokenizer = tokenizer_of(options.tokenizer, saved.tokenizer);
+  const text::Tokenizer tokenizer =
+      tokenizer_of(options.tokenizer, saved.tokenizer, reader.folder());
   const int64_t rows = stored_vocabulary(reader);
-  require_words(tokenizer, rows);
+  require_words(tokenizer, rows, options.tokenizer.names_files());
   const AnswerRules rules = {.stop_texts = wanted.stop,
                              .stop_tokens = stop_tokens(wanted, tokenizer),
                              .stops_at_eod = !wanted.ignore_eod,

@@ -302,7 +302,7 @@ TEST_F(RunTest, TellsEachMistakeInOneMessageWithARemedy) {
        "--train-iters 1 --lr 1e-4 --data-path corpus_text_document " +
            kTokenizer,
        1,
-       {"needs", "optimizer, first moments", "--micro-batch-size"}},
+       {"needs", "optimizer, first moments", "use a smaller model"}},
       {"another run's folder", train("--train-iters 2 --save small"), 1, {"--load small"}},
       {"too many ranks", train("--train-iters 2 --ranks 2"), 2, {"--ranks"}},
       {"too few tokens",

@@ -12,6 +12,7 @@
 #include "core/log.h"
 #include "core/process_memory.h"
 #include "train/checkpointing.h"
+#include "train/fit.h"
 #include "train/loop.h"
 #include "train/places.h"
 #include "train/resume.h"
@@ -165,6 +166,7 @@ std::string data_name(const config::DataOptions& options) {
 }
 
 int run(const TrainCommandOptions& command, const config::OptionSet& set) {
+  const auto start_of_run = std::chrono::steady_clock::now();
   const std::optional<int64_t> memory_at_start = process_memory();
   const train::TrainOptions& options = command.run;
   const parallel::Topology topology = train::topology(options.parallel, options.engine.ranks);
@@ -175,30 +177,30 @@ int run(const TrainCommandOptions& command, const config::OptionSet& set) {
   train::BatchShapes batches =
       train::batch_shapes(course, options.batch.micro_batch_size, topology);
   batches.largest.documents = options.data.reset_attention_mask;
-  model::RunPlan plan = model::plan_run({.shape = train::gpt_shape(options.model, vocabulary),
-                                         .batch = batches.largest,
-                                         .smaller_batches = batches.smaller,
-                                         .topology = topology,
-                                         .optimizer = train::optimizer_rules(options.optimizer),
-                                         .profile = {.threads = threads_of(options.engine)},
-                                         .evaluate = validates});
+  const model::RunRequest request = {.shape = train::gpt_shape(options.model, vocabulary),
+                                     .batch = batches.largest,
+                                     .smaller_batches = batches.smaller,
+                                     .topology = topology,
+                                     .optimizer = train::optimizer_rules(options.optimizer),
+                                     .profile = {.threads = threads_of(options.engine)},
+                                     .evaluate = validates};
+  model::RunPlan plan = model::plan_run(request);
   const text::Tokenizer* const words = tokenizer ? &*tokenizer : nullptr;
   if (command.dry_run) return dry_run(command, set, plan, course, words);
   say_plan(plan, course.batch);
 
+  LocalRank rank(options.engine);
+  train::require_memory(request, plan, *rank.backend().device);
   train::require_places_to_write(options);
   std::optional<checkpoint::CheckpointReader> reader =
       train::checkpoint_to_continue(options.checkpoint);
   if (reader) train::require_continuable(*reader, options);
   const checkpoint::Retention retention = train::retention(options.checkpoint, reader);
-  LocalRank rank(options.engine);
-  const train::RunData data =
-      train::open_run_data(options, course, vocabulary, words, rank.pool());
+  const train::RunData data = train::open_run_data(options, course, vocabulary, words, rank.pool());
   say(data.report.text());
   double unigram_entropy = 0;
   if (data.validation) {
-    unigram_entropy =
-        data::unigram_entropy(*data.validation, 0, data.requested.valid, rank.pool());
+    unigram_entropy = data::unigram_entropy(*data.validation, 0, data.requested.valid, rank.pool());
   }
   engine::Session session(std::move(plan), rank.backend(), rank.tensor_group());
   train::Trainer trainer(
@@ -216,7 +218,8 @@ int run(const TrainCommandOptions& command, const config::OptionSet& set) {
                          .validation = data.validation,
                          .rates = {.train_iterations = course.iterations, .peak_flops = peak.flops},
                          .validation_batch = course.batch.largest(),
-                         .unigram_entropy = unigram_entropy};
+                         .unigram_entropy = unigram_entropy,
+                         .start = start_of_run};
   if (options.checkpoint.save) {
     training.save = [&, toml = config::save_toml(set.views())] {
       train::save_checkpoint(session, trainer.position(), static_cast<uint32_t>(options.batch.seed),

@@ -5,13 +5,36 @@
 #include "app/tokenizer_files.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/log.h"
 
 namespace trireme::app {
+namespace {
+
+// A path that a run wrote down as seen from where it was started: from here, or from a folder above
+// its checkpoint.
+Path found_from(const Path& checkpoint, const Path& path) {
+  if (path.is_absolute() || std::filesystem::exists(path)) return path;
+  for (Path above = std::filesystem::absolute(checkpoint); above.has_relative_path();
+       above = above.parent_path()) {
+    if (std::filesystem::exists(above / path)) return above / path;
+  }
+  return path;
+}
+
+config::TokenizerOptions found_from(const Path& checkpoint, config::TokenizerOptions options) {
+  for (std::optional<Path>* file :
+       {&options.tokenizer_model, &options.vocab_file, &options.merge_file}) {
+    if (*file) *file = found_from(checkpoint, **file);
+  }
+  return options;
+}
+
+}  // namespace
 
 text::Tokenizer tokenizer_of(const config::TokenizerOptions& given,
-                             const config::TokenizerOptions& saved) {
+                             const config::TokenizerOptions& saved, const Path& checkpoint) {
   const bool is_given = given.names_files();
-  config::TokenizerOptions files = is_given ? given : saved;
+  config::TokenizerOptions files = is_given ? given : found_from(checkpoint, saved);
   if (given.eod_token) files.eod_token = given.eod_token;
   if (!files.names_files()) {
     fail_usage({.where = "tokenizer",
@@ -23,7 +46,9 @@ text::Tokenizer tokenizer_of(const config::TokenizerOptions& given,
   if (!is_given && !std::filesystem::exists(file)) {
     fail_usage({.where = "tokenizer",
                 .what = format("the run's {} is not there", file.string()),
-                .rule = "a run names its tokenizer as seen from the folder in which it was started",
+                .rule =
+                    "a run names its tokenizer as seen from the folder in which it was started; "
+                    "it is looked for there and above the checkpoint",
                 .remedy = "start there, or give --tokenizer-model, or --vocab-file and "
                           "--merge-file"});
   }
@@ -41,7 +66,13 @@ int64_t stored_vocabulary(const checkpoint::CheckpointReader& reader) {
   return tensor->tensor.shape[0];
 }
 
-void require_words(const text::Tokenizer& tokenizer, int64_t rows) {
+void require_words(const text::Tokenizer& tokenizer, int64_t rows, bool given) {
+  if (given && tokenizer.vocab_size() < rows) {
+    warn(
+        format("the tokenizer has {} tokens, the model {} words: what it says is nonsense unless "
+               "it was trained with this tokenizer",
+               tokenizer.vocab_size(), rows));
+  }
   if (tokenizer.vocab_size() <= rows) return;
   fail({.where = "tokenizer",
         .what = format("{} tokens, the model has {} words", tokenizer.vocab_size(), rows),

@@ -21,8 +21,8 @@ constexpr int64_t aligned(int64_t bytes) {
   return (bytes + 63) / 64 * 64;
 }
 
-PlacedProgram place(Program program) {
-  SlotPlan slots = program::plan_slots(program, BackwardForm::joined);
+PlacedProgram place(Program program, BackwardForm form = BackwardForm::joined) {
+  SlotPlan slots = program::plan_slots(program, form);
   return {.program = std::move(program), .slots = std::move(slots)};
 }
 
@@ -36,11 +36,24 @@ void collect_fields(const Program& program, BatchLayout& layout) {
   }
 }
 
+// A schedule with I and W apart lets other actions come between them.
+BackwardForm form_of(const std::vector<BatchPlan>& batches) {
+  for (const BatchPlan& batch : batches) {
+    for (const schedule::Action& action : batch.schedule.actions) {
+      if (action.kind == schedule::ActionKind::input_gradient ||
+          action.kind == schedule::ActionKind::weight_gradient) {
+        return BackwardForm::split;
+      }
+    }
+  }
+  return BackwardForm::joined;
+}
+
 std::vector<PlacedProgram> chunk_programs(const RunPlan& plan, Mode mode) {
   const Sizes sizes = sizes_of(plan.shape, plan.batch, plan.topology, plan.at, mode);
   std::vector<PlacedProgram> programs;
   for (const parallel::Chunk& chunk : plan.chunks)
-    programs.push_back(place(chunk_program(sizes, chunk, plan.table)));
+    programs.push_back(place(chunk_program(sizes, chunk, plan.table), form_of(plan.batches)));
   return programs;
 }
 

@@ -11,19 +11,20 @@
 namespace trireme::train {
 namespace {
 
-constexpr std::array<int, 2> kSignals = {SIGUSR1, SIGTERM};
+constexpr std::array<int, 4> kSignals = {SIGUSR1, SIGTERM, SIGINT, SIGHUP};
 
 std::atomic<int> caught_signal = 0;
 std::atomic<int> terminations = 0;
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may write it");
 std::array<struct sigaction, kSignals.size()> before = {};
+void (*before_pipe)(int) = SIG_DFL;
 
 void on_signal(int signal) {
   caught_signal = signal;
-  if (signal != SIGTERM || ++terminations < 2) return;
+  if (signal == SIGUSR1 || ++terminations < 2) return;
   // The second time: whoever sends it does not want to wait.
-  std::signal(SIGTERM, SIG_DFL);
-  std::raise(SIGTERM);
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
 }
 
 }  // namespace
@@ -31,6 +32,7 @@ void on_signal(int signal) {
 StopSignals::StopSignals() {
   caught_signal = 0;
   terminations = 0;
+  before_pipe = std::signal(SIGPIPE, SIG_IGN);
   struct sigaction action = {};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;  // a read or write under way goes on
@@ -38,10 +40,13 @@ StopSignals::StopSignals() {
   for (size_t i = 0; i < kSignals.size(); ++i) {
     if (::sigaction(kSignals[i], &action, &before[i]) != 0)
       fail({.where = "signals", .what = "cannot be caught: " + errno_text(errno)});
+    // What was ignored from the start stays so: nohup, a job in the background.
+    if (before[i].sa_handler == SIG_IGN) ::sigaction(kSignals[i], &before[i], nullptr);
   }
 }
 
 StopSignals::~StopSignals() {
+  std::signal(SIGPIPE, before_pipe);
   for (size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before[i], nullptr);
 }
 
@@ -51,6 +56,10 @@ std::optional<std::string> StopSignals::caught() {
       return std::nullopt;
     case SIGUSR1:
       return "SIGUSR1";
+    case SIGINT:
+      return "SIGINT";
+    case SIGHUP:
+      return "SIGHUP";
     default:
       return "SIGTERM";
   }

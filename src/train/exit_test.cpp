@@ -13,7 +13,7 @@ TEST(StopSignals, AreCaughtAndNamedWhileWatchedForAndLeaveNothingBehind) {
     EXPECT_EQ(StopSignals::caught(), std::nullopt);
     std::raise(SIGUSR1);
     EXPECT_EQ(StopSignals::caught(), "SIGUSR1");
-    EXPECT_EQ(ExitRule({}).reason(1), "SIGUSR1");
+    EXPECT_EQ(ExitRule({}, std::chrono::steady_clock::now()).reason(1), "SIGUSR1");
   }
   {
     const StopSignals watch;
@@ -41,15 +41,16 @@ TEST(StopSignalsDeathTest, EndTheProcessAtTheSecondSigterm) {
 TEST(ExitRule, EndsAtMultiplesOfTheIntervalAndWhenTheTimeIsUp) {
   const StopSignals watch;  // clears what an earlier test raised
   config::BatchOptions options;
-  EXPECT_EQ(ExitRule(options).reason(10), std::nullopt);
+  EXPECT_EQ(ExitRule(options, std::chrono::steady_clock::now()).reason(10), std::nullopt);
   options.exit_interval = 5;
-  EXPECT_EQ(ExitRule(options).reason(9), std::nullopt);
-  EXPECT_EQ(ExitRule(options).reason(10), "--exit-interval 5");
+  EXPECT_EQ(ExitRule(options, std::chrono::steady_clock::now()).reason(9), std::nullopt);
+  EXPECT_EQ(ExitRule(options, std::chrono::steady_clock::now()).reason(10), "--exit-interval 5");
   options.exit_interval.reset();
   options.exit_duration_in_mins = 1000;
-  EXPECT_EQ(ExitRule(options).reason(10), std::nullopt);
+  EXPECT_EQ(ExitRule(options, std::chrono::steady_clock::now()).reason(10), std::nullopt);
   options.exit_duration_in_mins = 1e-12;
-  EXPECT_EQ(ExitRule(options).reason(10), "--exit-duration-in-mins 1e-12");
+  EXPECT_EQ(ExitRule(options, std::chrono::steady_clock::now()).reason(10),
+            "--exit-duration-in-mins 1e-12");
 }
 
 }  // namespace

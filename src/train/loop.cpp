@@ -64,6 +64,7 @@ class Reporter {
   }
 
   RunResult result;
+  int64_t saved = 0;  ///< iteration of the newest checkpoint
 
  private:
   const Run& run_;
@@ -94,6 +95,7 @@ void remove_old(const Run& run, Reporter& reporter) {
 void save(const Run& run, Reporter& reporter, int64_t iteration, bool last) {
   try {
     run.save();
+    reporter.saved = iteration;
     reporter.line(
         format(" saved iteration {} to {}", iteration, run.options.checkpoint.save->string()));
   } catch (const Error& error) {
@@ -130,14 +132,29 @@ void handle_non_finite(Run& run, Reporter& reporter, const StepReport& report) {
                   "skip"});
 }
 
+// A step; where it fails before it changed a weight, as where data are bad, what was reached is
+// saved.
+StepReport step(const Run& run, Reporter& reporter) {
+  try {
+    return run.trainer.step();
+  } catch (const Error&) {
+    const int64_t iteration = run.trainer.position().iteration;
+    reporter.flush();
+    if (run.save && run.trainer.weights_are_whole() && iteration > reporter.saved)
+      save(run, reporter, iteration, false);
+    throw;
+  }
+}
+
 }  // namespace
 
 RunResult run_loop(Run& run) {
   const config::LoggingOptions& logging = run.options.logging;
   const int64_t last = run.rates.train_iterations;
   Reporter reporter(run);
+  reporter.saved = run.trainer.position().iteration;
   const StopSignals signals;
-  const ExitRule exit(run.options.batch);
+  const ExitRule exit(run.options.batch, run.start);
   Inspector inspector(run.session, run.options.debug);
   if (run.trainer.position().iteration >= last) {
     reporter.line(format("nothing to do: iteration {} of {} is done",
@@ -145,7 +162,7 @@ RunResult run_loop(Run& run) {
   }
   while (run.trainer.position().iteration < last) {
     inspector.start_iteration(run.trainer.position().iteration + 1);
-    const StepReport report = run.trainer.step();
+    const StepReport report = step(run, reporter);
     inspector.end_iteration();
     reporter.step(report);
     if (report.skipped || !std::isfinite(report.loss)) handle_non_finite(run, reporter, report);
@@ -154,13 +171,14 @@ RunResult run_loop(Run& run) {
     const bool whole = iteration == last;
     const std::optional<std::string> exit_reason = exit.reason(iteration);
     const bool ends = whole || exit_reason;
+    // First what may not be lost: a second signal, or a validation that fails, finds it saved.
+    const auto& interval = run.options.checkpoint.save_interval;
+    if (run.save && (ends || (interval && iteration % *interval == 0)))
+      save(run, reporter, iteration, ends);
     if (run.validation != nullptr && (iteration % logging.eval_interval == 0 || whole)) {
       // Each validation takes the next samples of the held-out part; the first takes the first.
       reporter.validation(iteration, validate(run, (iteration - 1) / logging.eval_interval));
     }
-    const auto& interval = run.options.checkpoint.save_interval;
-    if (run.save && (ends || (interval && iteration % *interval == 0)))
-      save(run, reporter, iteration, ends);
     if (exit_reason && !whole) {
       reporter.flush();
       reporter.line(

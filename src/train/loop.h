@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,8 +21,10 @@ struct Run {
   Trainer& trainer;
   std::shared_ptr<const data::Batches> validation;  ///< null: no validation
   RunRates rates;
-  int64_t validation_batch = 0;     ///< sequences of one of the --eval-iters batches
-  double unigram_entropy = 0;       ///< of the held-out part, nats per token; 0: unknown
+  int64_t validation_batch = 0;  ///< sequences of one of the --eval-iters batches
+  double unigram_entropy = 0;    ///< of the held-out part, nats per token; 0: unknown
+  /// --exit-duration-in-mins counts from here.
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
   std::function<void()> save = {};  ///< called at intervals and at the end; empty: nothing is saved
   /// Called after each save that succeeded; returns the iterations that it removed.
   std::function<std::vector<int64_t>()> remove_old = {};

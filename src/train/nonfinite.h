@@ -15,7 +15,9 @@ class NonFiniteFinder final : public engine::Observer {
   explicit NonFiniteFinder(engine::Session& session);
   ~NonFiniteFinder() override;
 
-  void begin(const schedule::Action& action) override { action_ = action; }
+  void begin(const schedule::Action& action) override {
+    if (!found()) action_ = action;
+  }
   void op(const engine::OpRecord& record) override;
 
   [[nodiscard]] bool found() const { return !text_.empty(); }

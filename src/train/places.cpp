@@ -65,11 +65,11 @@ void require_places_to_write(const TrainOptions& options) {
     if (folder) require_folder(*folder);
   }
   if (!checkpoints.save || saves_where_it_loads(checkpoints)) return;
-  const std::vector<int64_t> whole = checkpoint::find_whole(*checkpoints.save);
-  if (whole.empty()) return;
+  const std::vector<int64_t> there = checkpoint::find_iterations(*checkpoints.save);
+  if (there.empty()) return;
   fail({.where = "--save " + checkpoints.save->string(),
         .what = format("the folder has checkpoints of an earlier run, the last of iteration {}",
-                       whole.front()),
+                       *std::max_element(there.begin(), there.end())),
         .rule = "a run saves beside its own checkpoints only",
         .remedy = format("continue that run with --load {}, or save to another folder",
                          checkpoints.save->string())});
@@ -78,19 +78,29 @@ void require_places_to_write(const TrainOptions& options) {
 std::optional<checkpoint::CheckpointReader> checkpoint_to_continue(
     const config::CheckpointOptions& options) {
   if (!options.load) return std::nullopt;
-  if (options.ckpt_step || options.exit_on_missing_checkpoint)
+  if (options.ckpt_step)
     return checkpoint::CheckpointReader::open(*options.load, options.ckpt_step);
   if (nothing_saved_yet(options)) {
+    if (options.exit_on_missing_checkpoint)
+      return checkpoint::CheckpointReader::open(*options.load);
     say(format("--load {}: nothing was saved there yet, so the run starts anew",
                options.load->string()));
     return std::nullopt;
   }
   checkpoint::NewestWhole found = checkpoint::open_newest_whole(*options.load);
-  for (const std::string& message : found.passed_over) warn(message);
-  if (!found.passed_over.empty()) {
-    warn(format("{}: continuing from iteration {}, the newest checkpoint that is whole",
-                options.load->string(), found.reader.manifest().run.iteration));
+  if (found.passed_over.empty()) return std::move(found.reader);
+  const int64_t iteration = found.reader.manifest().run.iteration;
+  if (!options.load_newest_whole) {
+    fail({.where = "--load " + options.load->string(),
+          .what = found.passed_over.front(),
+          .rule = "a run continues from the latest checkpoint unless it is told otherwise",
+          .remedy = format("give --load-newest-whole to continue from iteration {}, the newest "
+                           "checkpoint that is whole",
+                           iteration)});
   }
+  for (const std::string& message : found.passed_over) warn(message);
+  warn(format("{}: continuing from iteration {}, the newest checkpoint that is whole",
+              options.load->string(), iteration));
   return std::move(found.reader);
 }
 

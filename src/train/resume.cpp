@@ -68,6 +68,19 @@ void require_continuable(const checkpoint::CheckpointReader& reader, const Train
                                      std::array{"data-path", "train-data-path", "valid-data-path",
                                                 "test-data-path", "data-args-path"},
                                      true);
+  Differences course = pick(config::differences(saved.model, options.model),
+                            std::array{"hidden-dropout", "attention-dropout"}, true);
+  for (Differences more :
+       {pick(config::differences(saved.batch, options.batch),
+             std::array{"global-batch-size", "rampup-batch-size", "step-batch-size-schedule"},
+             true),
+        config::differences(saved.optimizer, options.optimizer)}) {
+    course.insert(course.end(), more.begin(), more.end());
+  }
+  if (!course.empty()) {
+    note(format("{}: continuing otherwise than the run so far: {}", reader.folder().string(),
+                text_of(course)));
+  }
   if (!elsewhere.empty()) {
     warn(format("{}: continuing on data of another name: {}", reader.folder().string(),
                 text_of(elsewhere)));

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "train/curve.h"
+#include "train/fit.h"
 #include "train/metrics.h"
 #include "train/options.h"
 
@@ -164,6 +165,62 @@ TEST(Options, TurnIntoShapesWithTheRulesOfTheTopology) {
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("use 8 or 16"), std::string::npos) << error.what();
   }
+}
+
+// A device of which only the size is asked.
+class SizedDevice final : public device::Device {
+ public:
+  explicit SizedDevice(int64_t bytes) : bytes_(bytes) {}
+  [[nodiscard]] std::string_view name() const override { return "sized"; }
+  [[nodiscard]] int64_t available_bytes() const override { return bytes_; }
+  [[nodiscard]] std::unique_ptr<device::Stream> make_stream() override { return nullptr; }
+  [[nodiscard]] std::unique_ptr<device::Event> make_event() override { return nullptr; }
+  void record(device::Event&, device::Stream&) override {}
+  void wait(device::Stream&, const device::Event&) override {}
+  void synchronize(device::Stream&) override {}
+  void synchronize(const device::Event&) override {}
+  void copy_in(device::Stream&, void*, std::span<const std::byte>) override {}
+  void copy_out(device::Stream&, std::span<std::byte>, const void*) override {}
+  void fill_zero(device::Stream&, void*, int64_t) override {}
+
+ private:
+  std::byte* allocate(int64_t) override { return nullptr; }
+  void release(std::byte*, int64_t) noexcept override {}
+  int64_t bytes_;
+};
+
+TEST(RequireMemory, NamesTheLargestSizesThatFit) {
+  model::RunRequest request = {.shape = {.layers = 2,
+                                         .hidden = 64,
+                                         .heads = 4,
+                                         .ffn = 256,
+                                         .length = 128,
+                                         .positions = 128,
+                                         .vocabulary = 500},
+                               .batch = {.sequences = 12, .microbatches = 2}};
+  const auto bytes = [&](int64_t b, int64_t length) {
+    model::RunRequest other = request;
+    other.batch = {.sequences = b, .microbatches = static_cast<int>(24 / b)};
+    other.shape.length = length;
+    return model::plan_run(other).memory.total();
+  };
+  const model::RunPlan plan = model::plan_run(request);
+  const auto words = [&](int64_t available) -> std::string {
+    try {
+      require_memory(request, plan, SizedDevice(available));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "fits";
+  };
+  EXPECT_EQ(words(plan.memory.total()), "fits");
+  const std::string table = words(plan.memory.total() - 1);
+  EXPECT_NE(table.find("optimizer, first moments"), std::string::npos) << table;
+  EXPECT_NE(table.find("this would fit: --micro-batch-size 6 ("), std::string::npos) << table;
+  EXPECT_NE(words(bytes(3, 128)).find("--micro-batch-size 3 ("), std::string::npos);
+  EXPECT_NE(words(bytes(1, 128) - 1).find("--micro-batch-size 1 and --seq-length 64 ("),
+            std::string::npos);
+  EXPECT_NE(words(1000).find("use a smaller model"), std::string::npos);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "core/error.h"
@@ -23,11 +24,17 @@ void require_counted(int64_t counted_tokens, int64_t first_sample) {
         .remedy = "use a larger --global-batch-size, or data with longer documents"});
 }
 
-// A batch that was begun, in the session and in the feed.
+// The sign of a NaN says nothing.
+double without_sign_of_nan(double value) {
+  return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value;
+}
+
+// Forward and backward of a batch that was begun, in the session and in the feed.
 void run_actions(engine::Session& session, const schedule::Schedule& schedule,
                  data::BatchFeed& feed) {
   int written = 0;
   for (const schedule::Action& action : schedule.actions) {
+    if (action.kind == schedule::ActionKind::step) continue;  // stands last; the caller's
     // The first forward of a microbatch, whichever chunk's; they come in ascending order.
     if (action.kind == schedule::ActionKind::forward && action.microbatch.value == written) {
       engine::write_fields(session, action.microbatch, feed.microbatch(written++));
@@ -61,11 +68,13 @@ StepReport Trainer::step() {
   const double rate = rate_.at(position_.scheduler_samples);
 
   write_step_scalars(rate, batch.counted_tokens);
-  run_schedule(batch);
+  forward_backward(batch);
+  step_optimizer();
 
-  const double loss_total = session_.scalar<double>(StepScalar::loss_total);
-  const double norm = session_.scalar<double>(StepScalar::gradient_norm);
+  const double loss_total = without_sign_of_nan(session_.scalar<double>(StepScalar::loss_total));
+  const double norm = without_sign_of_nan(session_.scalar<double>(StepScalar::gradient_norm));
   const bool skipped = !std::isfinite(norm);
+  stepping_ = false;
   position_.iteration += 1;
   position_.consumed_samples += batch.samples;
   if (!skipped) {
@@ -90,7 +99,7 @@ std::string Trainer::find_non_finite() {
   const data::GlobalBatch batch = feed_.begin();
   write_step_scalars(rate_.at(position_.scheduler_samples), batch.counted_tokens);
   NonFiniteFinder finder(session_);
-  run_schedule(batch);
+  forward_backward(batch);
   if (!finder.found())
     return "running the batch again gave finite numbers only: a fault of the machine";
   const int64_t b = session_.plan().batch.sequences;
@@ -108,11 +117,16 @@ void Trainer::write_step_scalars(double learning_rate, int64_t counted_tokens) {
   session_.set_scalar(StepScalar::loss_total, 0.0);
 }
 
-void Trainer::run_schedule(const data::GlobalBatch& batch) {
+void Trainer::forward_backward(const data::GlobalBatch& batch) {
   last_first_ = batch.first;
   const auto microbatches = static_cast<int>(batch.microbatches);
   session_.start_batch(microbatches);
   run_actions(session_, session_.plan().batch_plan(microbatches).schedule, feed_);
+}
+
+void Trainer::step_optimizer() {
+  stepping_ = true;
+  session_.run({.kind = schedule::ActionKind::step});
 }
 
 double evaluate_loss(engine::Session& session, std::shared_ptr<const data::Batches> batches,

@@ -43,6 +43,8 @@ class Trainer {
           const data::FeedOptions& reading = {});
 
   [[nodiscard]] const Position& position() const { return position_; }
+  /// Whether the weights are those of position(): a step that failed may have changed some of them.
+  [[nodiscard]] bool weights_are_whole() const { return !stepping_; }
   /// Every step takes the samples of the first batch; positions count on.
   void overfit() { overfit_ = true; }
   /// Continues from a saved position.
@@ -60,7 +62,8 @@ class Trainer {
 
  private:
   void write_step_scalars(double learning_rate, int64_t counted_tokens);
-  void run_schedule(const data::GlobalBatch& batch);
+  void forward_backward(const data::GlobalBatch& batch);
+  void step_optimizer();
 
   engine::Session& session_;
   data::BatchFeed feed_;
@@ -68,6 +71,7 @@ class Trainer {
   Position position_;
   int64_t last_first_ = 0;  // sample with which the last batch began
   bool overfit_ = false;
+  bool stepping_ = false;  // the optimizer's step is under way
 };
 
 /// Mean loss in nats per counted token over `samples` samples from position `first` of some

@@ -65,7 +65,7 @@ const Group& BatchOptions::group() {
           field(&O::exit_duration_in_mins,
                 {.name = "exit-duration-in-mins",
                  .help = "end the run, with a save, behind the step under way when so much time "
-                         "has passed; SIGUSR1 and SIGTERM do it at any time",
+                         "has passed; SIGUSR1, SIGTERM, SIGHUP and Ctrl-C do it at any time",
                  .unit = "minutes",
                  .otherwise = "none",
                  .range = above(0)}),

@@ -24,8 +24,13 @@ const Group& CheckpointOptions::group() {
                                 .saved = false}),
           field(&O::exit_on_missing_checkpoint,
                 {.name = "exit-on-missing-checkpoint",
-                 .help = "end where --load has no checkpoint or its latest is damaged, rather than "
-                         "start anew (where --save names the same folder) or take an older one",
+                 .help = "end where --load has no checkpoint yet, rather than start anew, as is "
+                         "otherwise done where --save names the same folder",
+                 .saved = false}),
+          field(&O::load_newest_whole,
+                {.name = "load-newest-whole",
+                 .help = "where the latest checkpoint in --load is damaged or missing, continue "
+                         "from the newest one that is whole",
                  .saved = false}),
           field(&O::save_interval,
                 {.name = "save-interval",
@@ -62,6 +67,14 @@ std::optional<Conflict> CheckpointOptions::validate() const {
     return needs("ckpt-step", "load", "it chooses among the checkpoints of load");
   if (exit_on_missing_checkpoint && !load)
     return needs("exit-on-missing-checkpoint", "load", "it says what load does");
+  if (load_newest_whole && !load)
+    return needs("load-newest-whole", "load", "it says what load does");
+  if (load_newest_whole && ckpt_step) {
+    return Conflict{.names = {"load-newest-whole", "ckpt-step"},
+                    .what = "load-newest-whole and ckpt-step are both given",
+                    .rule = "either names the checkpoint to take",
+                    .remedy = "leave one of them out"};
+  }
   if (save_interval && !save)
     return needs("save-interval", "save", "an interval has no effect when nothing is saved");
   if (keep_last && !save) return needs("keep-last", "save", "only what was saved can be kept");

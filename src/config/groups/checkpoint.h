@@ -12,6 +12,7 @@ struct CheckpointOptions {
   std::optional<Path> load = {};
   std::optional<int64_t> ckpt_step = {};  ///< the newest when not set
   bool exit_on_missing_checkpoint = false;
+  bool load_newest_whole = false;
   std::optional<int64_t> save_interval = {};         ///< iterations; only at the end when not set
   std::optional<int64_t> keep_last = {};             ///< checkpoints; all when not set
   std::optional<int64_t> save_retain_interval = {};  ///< iterations

@@ -10,7 +10,7 @@ Section batch_section() {
   refused(s, Takes::one, {"batch-size"}, "Megatron-LM does not take it any more",
           "use --micro-batch-size");
   always(s, {"exit-signal-handler"},
-         "SIGTERM and SIGUSR1 end a run behind the step under way, with a save");
+         "SIGTERM, SIGUSR1, SIGHUP and Ctrl-C end a run behind the step under way, with a save");
   refused(s, Takes::nothing, {"decrease-batch-size-if-needed"},
           "the global batch is what was asked for, or refused", kLeaveOut);
   refused(s, Takes::several, {"iterations-to-skip"}, "no iteration is skipped", kLeaveOut);
