@@ -6,10 +6,12 @@
 
 #include "comm/local/solo.h"
 #include "core/error.h"
+#include "core/format.h"
 #include "device/cpu/cpu_device.h"
 #include "engine/initialise.h"
 #include "engine/session.h"
 #include "schedule/schedules.h"
+#include "schedule/text.h"
 
 namespace trireme::engine {
 namespace {
@@ -153,6 +155,32 @@ TEST(Session, GivesOneGradientForAnyCutIntoMicrobatches) {
       EXPECT_NEAR(gradients[0][i], gradients[other][i], 2e-6 * largest) << i;
     }
   }
+}
+
+// Weight gradients that wait until other microbatches have been forward and backward. Memory that
+// was planned for B would give other numbers.
+TEST(Session, HasTheBitsOfOneBackwardWhereItsHalvesRunFarApart) {
+  model::RunRequest request = {.shape = tiny(), .batch = {.sequences = 2, .microbatches = 3}};
+  request.shape.hidden_dropout = request.shape.attention_dropout = 0.2;
+  std::vector<std::vector<float>> gradients;
+  for (const char* order :
+       {"0F0 0B0 0F1 0B1 0F2 0B2 step", "0F0 0I0 0F1 0I1 0W0 0F2 0I2 0W1 0W2 step",
+        "0F0 0F1 0F2 0I0 0I1 0I2 0W0 0W1 0W2 step"}) {
+    request.order =
+        schedule::parse(format("trireme-schedule 1 microbatches 3 chunks 1\n{}\n", order));
+    for (const auto form : {model::AttentionForm::recomputed, model::AttentionForm::stored}) {
+      request.shape.attention = form;
+      Rank0 rank(request);
+      rank.step(100, 1);
+      rank.step(106, 2);
+      std::vector<float>& all = gradients.emplace_back();
+      for (int i = 0; i < rank.session.plan().table.size(); ++i) {
+        const auto one = rank.read(TensorId{i}, TensorState::gradient);
+        all.insert(all.end(), one.begin(), one.end());
+      }
+    }
+  }
+  for (size_t i = 2; i < gradients.size(); ++i) EXPECT_EQ(gradients[i], gradients[i % 2]) << i;
 }
 
 TEST(Session, EvaluatesToTheTrainingLossWithoutDropout) {

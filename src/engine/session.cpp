@@ -119,6 +119,9 @@ void Session::run_ops(const schedule::Action& action) {
                        .batch = batch_->assignment.batch_slot[microbatch]};
   // Roles: the first microbatch's gradients overwrite, the others add, in ascending order.
   const bool accumulate = action.microbatch.value > 0;
+  TRIREME_ASSERT(action.kind == ActionKind::forward || action.kind == ActionKind::backward ||
+                     plan_.train[chunk].slots.form == program::BackwardForm::split,
+                 "the memory of a backward is planned for the form in which it runs");
   switch (action.kind) {
     case ActionKind::forward:
       executor_.run(program.forward, slots, false);

@@ -168,6 +168,11 @@ RunPlan plan_run(const RunRequest& request) {
     std::sort(sizes.begin(), sizes.end());
     sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
     for (const int m : sizes) {
+      if (request.order && request.order->microbatches == m) {
+        schedule::validate(*request.order);
+        plan.batches.push_back(plan_batch(*request.order));
+        continue;
+      }
       plan.batches.push_back(plan_batch(schedule::one_forward_one_backward(
           {.stages = request.topology.pipeline(), .microbatches = m}, request.at.pipeline)));
     }

@@ -45,6 +45,9 @@ struct RunRequest {
   GptShape shape;
   BatchShape batch;
   std::vector<int> smaller_batches = {};  ///< other m of the run, where the batch grows
+  /// The order of a batch of the largest m; 1F1B when not set. Its actions I and W may stand apart:
+  /// what W needs is then saved for it.
+  std::optional<schedule::Schedule> order = {};
   parallel::Topology topology;
   parallel::Coordinates at;
   OptimizerRules optimizer;
