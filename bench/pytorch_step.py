@@ -18,7 +18,7 @@ import sys
 import time
 
 LAYERS, WIDTH, HEADS, POSITIONS, WORDS = 12, 768, 12, 1024, 50257
-SETTINGS = [(4, 256, 0.0), (4, 256, 0.1), (2, 1024, 0.0)]  # sequences, length, dropout
+SETTINGS = [(4, 256, 0.0), (4, 256, 0.1), (2, 1024, 0.0), (2, 1024, 0.1)]  # sequences, length, dropout
 
 
 def build(torch, dropout):

@@ -9,6 +9,7 @@
 #include "comm/local/solo.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/process_memory.h"
 #include "device/cpu/cpu_device.h"
 #include "ops/cpu/peak.h"
 #include "train/checkpointing.h"
@@ -26,6 +27,7 @@ struct Setting {
 };
 
 void measure(const Setting& setting, int steps) {
+  const int64_t base = process_memory().value_or(0);
   device::CpuDevice cpu(usable_cores());
   comm::SoloCommunicator solo;
   const program::BackendProfile profile = {.threads = cpu.pool().threads()};
@@ -64,15 +66,17 @@ void measure(const Setting& setting, int steps) {
   const double median = seconds[seconds.size() / 2];
   const double peak = peaks[peaks.size() / 2];
   const double flops = session.plan().nominal_step_flops();
-  say(format(
-      "GPT-2 124M, fp32, b {}, s {}, dropout {}, {} threads, {} steps: median {:.3f} s (min "
-      "{:.3f}, max {:.3f}), "
-      "{:.0f} tokens/s, {:.1f} GFLOP/s = {:.1f}% of the FMA loop's {:.1f} GFLOP/s (MFU), memory {}",
-      setting.sequences, setting.length, setting.dropout, profile.threads, steps, median,
-      seconds.front(), seconds.back(),
-      static_cast<double>(setting.sequences * setting.length) / median, flops / median / 1e9,
-      100 * flops / median / peak, peak / 1e9,
-      bytes_text(static_cast<double>(session.plan().memory.total()))));
+  say(
+      format("GPT-2 124M, fp32, b {}, s {}, dropout {}, {} threads, {} steps: median {:.3f} s (min "
+             "{:.3f}, max {:.3f}), "
+             "{:.0f} tokens/s, {:.1f} GFLOP/s = {:.1f}% of the FMA loop's {:.1f} GFLOP/s (MFU), "
+             "memory {} planned, {} taken",
+             setting.sequences, setting.length, setting.dropout, profile.threads, steps, median,
+             seconds.front(), seconds.back(),
+             static_cast<double>(setting.sequences * setting.length) / median, flops / median / 1e9,
+             100 * flops / median / peak, peak / 1e9,
+             bytes_text(static_cast<double>(session.plan().memory.total())),
+             bytes_text(static_cast<double>(process_memory().value_or(0) - base))));
   say(profile_of_ops.text(steps, "step"));
 }
 
@@ -84,5 +88,6 @@ int main(int argc, char** argv) {
   trireme::measure({.sequences = 4, .length = 256, .dropout = 0}, steps);
   trireme::measure({.sequences = 4, .length = 256, .dropout = 0.1}, steps);
   trireme::measure({.sequences = 2, .length = 1024, .dropout = 0}, std::max(1, steps / 2));
+  trireme::measure({.sequences = 2, .length = 1024, .dropout = 0.1}, std::max(1, steps / 2));
   return 0;
 }

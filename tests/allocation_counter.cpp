@@ -95,6 +95,14 @@ void* operator new(size_t bytes, std::align_val_t alignment) {
   return memory;
 }
 
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  counter::note(counter::news);
+  counter::inside_new = true;
+  void* memory = std::malloc(bytes);
+  counter::inside_new = false;
+  return memory;
+}
+
 void operator delete(void* memory) noexcept {
   std::free(memory);
 }

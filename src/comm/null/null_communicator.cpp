@@ -35,16 +35,16 @@ Request NullCommunicator::start(device::Stream& stream, const Exchange& exchange
     on_host.buffer = started->values.data();
     started->request = among_->start(device_.cpu_stream(), on_host);
   });
-  // A stream for each end, so that who waits for one exchange does not wait for another.
-  device::NullStream end(device_);
-  end.wait(stream_.mark());
-  end.queue([=, this] {
+  // A queue for each end, so that who waits for one exchange does not wait for another.
+  const auto end = std::make_shared<device::NullQueue>();
+  end->add([mark = stream_.mark()] { mark.reach(); });
+  end->add([=, this] {
     among_->wait(started->request, device_.cpu_stream());
     if (exchange.verb != Verb::send)
       std::copy(started->values.begin(), started->values.end(), memory());
   });
   started_ += 1;
-  under_way_[started_] = end.mark();
+  under_way_[started_] = {end, end->queued};
   return {started_};
 }
 

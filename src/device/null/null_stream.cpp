@@ -20,11 +20,6 @@ void NullMark::reach() const {
   }
 }
 
-void NullStream::queue(std::function<void()> work) {
-  queue_->work.push_back(std::move(work));
-  queue_->queued += 1;
-}
-
 void NullStream::wait(const NullMark& mark) {
   queue([mark] { mark.reach(); });
 }

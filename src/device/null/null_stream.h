@@ -2,6 +2,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "device/device.h"
 
@@ -14,6 +15,11 @@ struct NullQueue {
   std::deque<std::function<void()>> work;
   uint64_t queued = 0;
   uint64_t done = 0;
+
+  void add(std::function<void()> more) {
+    work.push_back(std::move(more));
+    queued += 1;
+  }
 };
 
 /// A point in a null stream: behind what had been queued when the mark was taken. A value; it may
@@ -34,7 +40,16 @@ class NullStream final : public Stream {
   explicit NullStream(NullDevice& device)
       : device_(device), queue_(std::make_shared<NullQueue>()) {}
 
-  void queue(std::function<void()> work);
+  /// Drops what nobody waited for: two queues that wait for each other would keep each other.
+  ~NullStream() override {
+    std::deque<std::function<void()>> dropped;
+    dropped.swap(queue_->work);
+    queue_->done = queue_->queued;
+  }
+  NullStream(const NullStream&) = delete;
+  NullStream& operator=(const NullStream&) = delete;
+
+  void queue(std::function<void()> work) { queue_->add(std::move(work)); }
   /// What is queued from here on runs behind the mark.
   void wait(const NullMark& mark);
   [[nodiscard]] NullMark mark() const { return {queue_, queue_->queued}; }
