@@ -33,6 +33,7 @@ std::vector<int64_t> candidates(const Path& root, std::optional<int64_t> latest)
 }  // namespace
 
 NewestWhole open_newest_whole(const Path& root) {
+  require_root(root);
   std::vector<std::string> passed_over;
   std::optional<int64_t> latest;
   try {

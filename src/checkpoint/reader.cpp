@@ -38,7 +38,20 @@ std::string words_of(const Error& error) {
 
 }  // namespace
 
+void require_root(const Path& root) {
+  if (!std::filesystem::is_directory(root))
+    fail({.where = root.string(), .what = "there is no such folder"});
+  if (!std::filesystem::exists(root / kManifestFile)) return;
+  const Path whole = root.has_filename() ? root : root.parent_path();
+  const Path above = whole.has_parent_path() ? whole.parent_path() : Path(".");
+  fail({.where = root.string(),
+        .what = "this is one checkpoint",
+        .rule = "a folder of checkpoints is given, and which of them by its iteration",
+        .remedy = format("give --load {} --ckpt-step N", above.string())});
+}
+
 CheckpointReader CheckpointReader::open(const Path& root, std::optional<int64_t> iteration) {
+  require_root(root);
   std::string why = "chosen";
   if (!iteration) {
     try {

@@ -16,6 +16,9 @@
 
 namespace trireme::checkpoint {
 
+/// Throws unless root is a folder that may hold checkpoints: it is there, and no checkpoint itself.
+void require_root(const Path& root);
+
 /// A checkpoint, open for reading by any layout. Files are mapped when first read; the bytes of a
 /// stored slice are used only after its checksum was found right, once. For one thread; several may
 /// each have a reader of their own.

@@ -151,9 +151,17 @@ TEST_F(Checkpoint, IsReadThroughItsStandInUntilTheNextSave) {
 }
 
 TEST_F(Checkpoint, ThatIsMissingOrDamagedIsRefusedWithTheWholeOnes) {
+  EXPECT_SAYS(refusal(), "there is no such folder");
+  std::filesystem::create_directories(root_);
   EXPECT_SAYS(refusal(), "no latest_checkpointed_iteration.txt; there is no whole checkpoint");
   EXPECT_FALSE(latest_iteration(root_));
   for (const int64_t iteration : {100, 200, 300}) tiny::save(root_, iteration, 1);
+  try {
+    require_root(root_ / "iter_0000100/");
+    ADD_FAILURE() << "a checkpoint is no folder of checkpoints";
+  } catch (const Error& error) {
+    EXPECT_SAYS(std::string(error.what()), "give --load " + root_.string() + " --ckpt-step N");
+  }
   EXPECT_SAYS(refusal(150), "checkpoint of iteration 150 (chosen) cannot be used");
   EXPECT_SAYS(refusal(150), "--ckpt-step N: 300, 200, 100");
   std::filesystem::remove(root_ / "iter_0000300" / "optimizer-p0-t0.safetensors");
