@@ -18,6 +18,9 @@ TEST(ProcessMemory, IsTheSumOfAnonymousAndSharedPages) {
 }
 
 TEST(ProcessMemory, GrowsByWhatIsTouched) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer keeps books of each byte";
+#endif
   constexpr size_t kBytes = size_t{32} << 20;
   void* memory =
       ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
