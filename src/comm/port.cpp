@@ -65,9 +65,14 @@ void Port::meet(device::Stream& stream) {
   std::vector<std::byte> here(static_cast<size_t>(size()));
   std::vector<int64_t> cuts(here.size() + 1);
   std::iota(cuts.begin(), cuts.end(), 0);
-  world_->wait(world_->start_all_gather(stream, here.data(), static_cast<int64_t>(here.size()),
-                                        Traffic::agreement, cuts),
-               stream);
+  try {
+    world_->wait(world_->start_all_gather(stream, here.data(), static_cast<int64_t>(here.size()),
+                                          Traffic::agreement, cuts),
+                 stream);
+  } catch (...) {
+    world_->withdraw();  // from a buffer that goes here
+    throw;
+  }
 }
 
 void Port::finish(device::Stream& stream) {
