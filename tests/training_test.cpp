@@ -186,8 +186,8 @@ TEST_F(CheckpointedTraining, DumpsWhatTheActionsWroteAndTracesThemWithoutChangin
     if (event.value("cat", "") == "action") actions.push_back(event["name"]);
     if (event.value("cat", "") == "op") ops_inside += event["dur"].get<double>();
   }
-  EXPECT_EQ(actions, (std::vector<std::string>{"0F0", "0B0", "0F1", "0B1", "step", "0F0", "0B0",
-                                               "0F1", "0B1", "step"}));
+  EXPECT_EQ(actions, (std::vector<std::string>{"0F0", "0B0", "0F1", "0B1", "reduce_wait", "step",
+                                               "0F0", "0B0", "0F1", "0B1", "reduce_wait", "step"}));
   double inside = 0;
   for (const auto& event : events)
     if (event.value("cat", "") == "action") inside += event["dur"].get<double>();

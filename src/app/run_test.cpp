@@ -103,7 +103,7 @@ TEST_F(RunTest, DryRunPrintsThePlanAndTouchesNothing) {
   EXPECT_EQ(outcome.status, 0);
   for (const char* part : {"memory of this rank", "activations, 1 microbatch in flight, ",
                            "workspace, where products pack weights", "packed weights: none",
-                           "communication: none", "0F0 0B0 0F1 0B1 step",
+                           "communication: none", "0F0 0B0 0F1 0B1 reduce_wait step",
                            "decoder.layers.N.mlp.linear_fc1.weight", "block attention", "adamw("}) {
     EXPECT_TRUE(contains(outcome.text, part)) << part << "\n" << outcome.text;
   }

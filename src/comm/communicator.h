@@ -49,6 +49,9 @@ class Communicator {
 
   [[nodiscard]] virtual BytesSent bytes_sent() const = 0;
 
+  /// What the rank is at, as in "1F3", for the messages of its waits.
+  virtual void set_action(std::string_view) {}
+
   /// Joins the group's buffers in place.
   [[nodiscard]] Request start_all_reduce(device::Stream& stream, float* buffer, int64_t elements,
                                          program::Reduction reduction,

@@ -20,25 +20,8 @@ enum class Verb : uint8_t { all_reduce, reduce_scatter, all_gather, send, receiv
   return kNames[static_cast<size_t>(verb)];
 }
 
-/// What the bytes are: the complete list, by which they are counted. Between two ranks each kind is
-/// a channel of its own.
-enum class Traffic : uint8_t {
-  activation,  ///< outputs of layers, forward: tensor group, stage to stage
-  gradient,    ///< of activations, backward; of parameters, over the data group
-  parameter,   ///< updated by their owner, gathered by the others
-  tied,        ///< gradients of tensors that two stages hold
-  token,       ///< what was generated, last stage to first
-  loss,        ///< parts of the cross entropy, and the loss
-  norm,        ///< squares of the gradient norm
-  agreement,   ///< what the ranks must be of one mind about: options, exits, ends
-};
-inline constexpr size_t kTraffics = 8;
-
-[[nodiscard]] constexpr std::string_view name_of(Traffic traffic) {
-  constexpr std::array<std::string_view, kTraffics> kNames = {
-      "activation", "gradient", "parameter", "tied", "token", "loss", "norm", "agreement"};
-  return kNames[static_cast<size_t>(traffic)];
-}
+using program::kTraffics;
+using program::Traffic;
 
 /// What a message is, in up to 15 characters that sender and receiver must agree on, as in "0F3";
 /// empty where the sequence number says it all. A value.

@@ -25,6 +25,7 @@ class GroupCommunicator final : public Communicator {
   void wait(Request request, device::Stream& stream) override;
   void withdraw() noexcept override;
   [[nodiscard]] BytesSent bytes_sent() const override { return lanes_.bytes_sent(); }
+  void set_action(std::string_view action) override { port_.set_action(action); }
 
   /// Moves on what is under way in this group. Returns whether there was more to do. Called inside
   /// the transport's enter() and leave().

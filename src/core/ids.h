@@ -29,4 +29,16 @@ enum class Axis { tensor, context, expert, data, pipeline };
   return kNames[static_cast<size_t>(axis)];
 }
 
+/// The groups of ranks that a rank is in. tensor, data, pipeline: those that differ on one axis
+/// only; tied: first and last stage, which both hold the word embeddings; model: the ranks that
+/// hold one copy of the model between them; world: all.
+enum class RankGroup : uint8_t { tensor, data, pipeline, tied, model, world };
+inline constexpr size_t kRankGroups = 6;
+
+[[nodiscard]] constexpr std::string_view name_of(RankGroup group) {
+  constexpr std::array<std::string_view, kRankGroups> kNames = {"tensor", "data",  "pipeline",
+                                                                "tied",   "model", "world"};
+  return kNames[static_cast<size_t>(group)];
+}
+
 }  // namespace trireme

@@ -13,7 +13,19 @@
 
 namespace trireme {
 
+namespace {
+thread_local bool quiet_thread = false;
+}  // namespace
+
+void be_quiet(bool quiet) {
+  quiet_thread = quiet;
+}
+bool is_quiet() {
+  return quiet_thread;
+}
+
 void say(std::string_view line) {
+  if (quiet_thread) return;
   std::string text(line);
   text += '\n';
   std::fwrite(text.data(), 1, text.size(), stdout);
@@ -23,8 +35,9 @@ void say(std::string_view line) {
 namespace {
 
 void tell(const char* kind, std::string_view line) {
-  const std::string text =
-      place().empty() ? format("{}: {}\n", kind, line) : format("[{}] {}: {}\n", place(), kind, line);
+  if (quiet_thread) return;
+  const std::string text = place().empty() ? format("{}: {}\n", kind, line)
+                                           : format("[{}] {}: {}\n", place(), kind, line);
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
@@ -63,14 +76,14 @@ void Progress::update(uint64_t done, std::string_view detail) {
   done_ = done;
   const auto now = std::chrono::steady_clock::now();
   const auto pause = terminal_ ? std::chrono::milliseconds(100) : std::chrono::seconds(10);
-  if (now - shown_ < pause) return;
+  if (now - shown_ < pause || quiet_thread) return;
   shown_ = now;
   show(false, detail);
 }
 
 void Progress::finish(std::string_view detail) {
   finished_ = true;
-  show(true, detail);
+  if (!quiet_thread) show(true, detail);
 }
 
 void Progress::show(bool last, std::string_view detail) {

@@ -6,6 +6,11 @@
 
 namespace trireme {
 
+/// Of several ranks that come to the same results, one tells them: on this thread the functions
+/// below, and Progress, write nothing.
+void be_quiet(bool quiet);
+[[nodiscard]] bool is_quiet();
+
 /// One line to standard output, flushed; whole even when several threads write.
 void say(std::string_view line);
 /// One line to standard error, with "warning: " and the rank's place.

@@ -28,7 +28,7 @@ struct OnNull {
     plan[model::ArenaKind::temporaries] = kPlaces * kElements * 4;
     memory.emplace(device, plan);
     executor.emplace(ops::Backend{.device = &device, .kernels = &ops::null_kernels()}, *memory,
-                     group);
+                     Groups(group));
   }
 
   // Queues an op over places.
@@ -56,7 +56,7 @@ struct OnNull {
     Values z = {};
     for (const Place place : {kX, kY})
       device.copy_in(executor->stream(), at(place), std::as_bytes(std::span(ones)));
-    executor->run(list, {}, false);
+    executor->run(list, {});
     device.copy_out(executor->stream(), std::as_writable_bytes(std::span(z)), at(kZ));
     executor->synchronize();
     return z;

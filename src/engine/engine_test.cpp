@@ -167,7 +167,7 @@ TEST(Session, HasTheBitsOfOneBackwardWhereItsHalvesRunFarApart) {
        {"0F0 0B0 0F1 0B1 0F2 0B2 step", "0F0 0I0 0F1 0I1 0W0 0F2 0I2 0W1 0W2 step",
         "0F0 0F1 0F2 0I0 0I1 0I2 0W0 0W1 0W2 step"}) {
     request.order =
-        schedule::parse(format("trireme-schedule 1 microbatches 3 chunks 1\n{}\n", order));
+        schedule::parse_pipeline(format("trireme-schedule 1 microbatches 3 chunks 1\n{}\n", order));
     for (const auto form : {model::AttentionForm::recomputed, model::AttentionForm::stored}) {
       request.shape.attention = form;
       Rank0 rank(request);

@@ -3,6 +3,7 @@
 #include <span>
 
 #include "comm/communicator.h"
+#include "engine/groups.h"
 #include "engine/lower.h"
 #include "engine/observer.h"
 
@@ -15,25 +16,51 @@ enum class Part { all, input_gradient, weight_gradient };
 struct Slots {
   int activations = 0;  ///< the chunk's
   int batch = 0;        ///< the rank's: batch fields are shared by its chunks
+  int received_activation = 0;
+  int sent_activation = 0;
+  int received_gradient = 0;
+  int sent_gradient = 0;
 
   [[nodiscard]] int in(model::ArenaKind arena) const {
-    return arena == model::ArenaKind::batch ? batch : activations;
+    switch (arena) {
+      case model::ArenaKind::batch:
+        return batch;
+      case model::ArenaKind::received_activations:
+        return received_activation;
+      case model::ArenaKind::sent_activations:
+        return sent_activation;
+      case model::ArenaKind::received_gradients:
+        return received_gradient;
+      case model::ArenaKind::sent_gradients:
+        return sent_gradient;
+      default:
+        return activations;
+    }
   }
+};
+
+/// What a backward does with the gradients of its chunk.
+struct Role {
+  bool accumulate = false;  ///< adds to them; otherwise it overwrites
+  bool last = false;        ///< completes them: starts the buckets as it goes
 };
 
 /// Runs lowered ops on a stream: kernels on the device, collectives on the communicator of their
 /// axis. Allocates nothing.
 class Executor {
  public:
-  Executor(ops::Backend backend, const RankMemory& memory, comm::Communicator& tensor_group);
+  /// buckets: of the plan; they outlive the executor.
+  Executor(ops::Backend backend, const RankMemory& memory, const Groups& groups,
+           std::span<const model::Bucket> buckets = {});
   /// Withdraws from collectives under way and waits for the stream, so that no work outlives what
   /// it reaches; its failure is no longer told.
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  /// slots: of the microbatch. accumulate: what gradient operands do.
-  void run(const std::vector<LoweredOp>& ops, Slots slots, bool accumulate, Part part = Part::all);
+  /// slots: of the microbatch.
+  void run(const std::vector<LoweredOp>& ops, const Slots& slots, Role role = {},
+           Part part = Part::all);
   void synchronize() { backend_.device->synchronize(*stream_); }
 
   [[nodiscard]] device::Stream& stream() { return *stream_; }
@@ -46,15 +73,23 @@ class Executor {
 
   void run_one(const LoweredOp& op, std::span<void* const> operands, bool accumulate);
   void run_collective(const LoweredOp& op, std::byte* buffer);
+  void start_bucket(const model::Bucket& bucket);
+  void keep(const std::byte* buffer, comm::Communicator& group, comm::Request request);
 
   ops::Backend backend_;
   const RankMemory& memory_;
-  comm::Communicator& tensor_group_;
+  Groups groups_;
+  std::span<const model::Bucket> buckets_;
   std::unique_ptr<device::Stream> stream_;
   std::vector<Observer*> observers_;
-  // Collectives under way: one per buffer, few at a time.
-  static constexpr size_t kUnderWay = 8;
-  std::array<std::pair<const std::byte*, comm::Request>, kUnderWay> under_way_ = {};
+  // Collectives under way: one per buffer; buckets, and few others at a time.
+  struct UnderWay {
+    const std::byte* buffer = nullptr;  // null: free
+    comm::Communicator* group = nullptr;
+    comm::Request request;
+  };
+  static constexpr size_t kOthersUnderWay = 8;
+  std::vector<UnderWay> under_way_;
 };
 
 }  // namespace trireme::engine

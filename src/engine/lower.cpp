@@ -1,14 +1,26 @@
 #include "engine/lower.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "core/format.h"
 
 namespace trireme::engine {
 namespace {
 
-bool is_collective(const program::OpSpec& spec) {
-  return std::holds_alternative<program::AllReduceStart>(spec) ||
-         std::holds_alternative<program::AllReduceWait>(spec);
+// The buckets of a chunk that start behind an op. They lie in the order of their starts.
+void put_buckets(const std::vector<model::Bucket>& buckets, int chunk, size_t instance, size_t op,
+                 LoweredOp& lowered) {
+  const auto starts_here = [&](const model::Bucket& bucket) {
+    return bucket.chunk == chunk && bucket.instance == static_cast<int>(instance) &&
+           bucket.op == static_cast<int>(op);
+  };
+  const auto first = std::find_if(buckets.begin(), buckets.end(), starts_here);
+  lowered.first_bucket = static_cast<size_t>(first - buckets.begin());
+  while (lowered.first_bucket + lowered.buckets < buckets.size() &&
+         starts_here(buckets[lowered.first_bucket + lowered.buckets]))
+    ++lowered.buckets;
+  if (lowered.buckets == 0) lowered.first_bucket = 0;
 }
 
 void append(const model::RunPlan& plan, const model::PlacedProgram& placed,
@@ -21,7 +33,7 @@ void append(const model::RunPlan& plan, const model::PlacedProgram& placed,
     lowered.block = &block;
     lowered.op = &op;
     lowered.layer = static_cast<uint32_t>(of.layer);
-    if (!is_collective(op.spec)) {
+    if (!program::is_collective(op.spec)) {
       lowered.kernel = kernels[op.spec];
       if (lowered.kernel == nullptr) {
         fail({.where = "device",
@@ -42,13 +54,18 @@ void append(const model::RunPlan& plan, const model::PlacedProgram& placed,
 }  // namespace
 
 LoweredProgram lower(const model::RunPlan& plan, const model::PlacedProgram& placed,
-                     const ops::KernelTable& kernels) {
+                     const ops::KernelTable& kernels, int chunk) {
   LoweredProgram lowered;
   const size_t instances = placed.program.instances.size();
   for (size_t i = 0; i < instances; ++i)
     append(plan, placed, kernels, i, &program::Block::forward, lowered.forward);
-  for (size_t i = instances; i-- > 0;)
+  for (size_t i = instances; i-- > 0;) {
+    const size_t first = lowered.backward.size();
     append(plan, placed, kernels, i, &program::Block::backward, lowered.backward);
+    if (!plan.reduction.overlap) continue;
+    for (size_t op = first; op < lowered.backward.size(); ++op)
+      put_buckets(plan.buckets, chunk, i, op - first, lowered.backward[op]);
+  }
   return lowered;
 }
 

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "engine/memory.h"
+#include "model/address.h"
 #include "model/run_plan.h"
 #include "ops/kernel.h"
 
@@ -13,6 +14,9 @@ struct LoweredOp {
   const program::Block* block = nullptr;
   const program::Op* op = nullptr;  ///< of that block
   uint32_t layer = 0;
+  /// Of a backward: the plan's buckets that are complete behind it in the last microbatch's.
+  size_t first_bucket = 0;
+  size_t buckets = 0;
   std::vector<model::Address> operands;
   std::vector<bool> present;  ///< false: the operand is not there
 
@@ -29,8 +33,9 @@ struct LoweredProgram {
   std::vector<LoweredOp> backward;
 };
 
-/// Throws, naming the op, where the device has no kernel for one.
+/// chunk: of a training program, whose backward completes buckets. Throws, naming the op, where the
+/// device has no kernel for one.
 [[nodiscard]] LoweredProgram lower(const model::RunPlan& plan, const model::PlacedProgram& placed,
-                                   const ops::KernelTable& kernels);
+                                   const ops::KernelTable& kernels, int chunk = -1);
 
 }  // namespace trireme::engine

@@ -2,7 +2,7 @@
 #include <array>
 
 #include "device/device.h"
-#include "model/run_plan.h"
+#include "model/address.h"
 
 namespace trireme::engine {
 

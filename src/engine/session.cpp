@@ -22,22 +22,29 @@ void for_each_run(const parallel::Slice& slice, Copy copy) {
 
 }  // namespace
 
-Session::Session(model::RunPlan plan, ops::Backend backend, comm::Communicator& tensor_group)
+Session::Session(model::RunPlan plan, ops::Backend backend, const Groups& groups)
     : plan_(std::move(plan)),
       backend_(backend),
+      groups_(groups),
       memory_(*backend.device, plan_.memory),
       // A microbatch's fields and a step's scalars: the host runs ahead by about as much.
       staging_(*backend.device,
                plan_.batch_layout.slot_bytes + plan_.memory[model::ArenaKind::scalars]),
-      executor_(backend, memory_, tensor_group) {
-  for (const model::PlacedProgram& placed : plan_.train)
-    train_.push_back(lower(plan_, placed, *backend.kernels));
+      executor_(backend, memory_, groups, plan_.buckets),
+      messages_(plan_, memory_, groups, executor_.stream()) {
+  for (size_t chunk = 0; chunk < plan_.train.size(); ++chunk) {
+    train_.push_back(lower(plan_, plan_.train[chunk], *backend.kernels, static_cast<int>(chunk)));
+  }
   for (const model::PlacedProgram& placed : plan_.evaluate)
     evaluate_.push_back(lower(plan_, placed, *backend.kernels));
   if (plan_.decode) decode_ = lower(plan_, *plan_.decode, *backend.kernels);
   for (const model::PlacedProgram& placed : plan_.prompts)
     prompts_.push_back(lower(plan_, placed, *backend.kernels));
+  if (plan_.reduce) reduce_ = lower(plan_, *plan_.reduce, *backend.kernels);
   if (plan_.step) step_ = lower(plan_, *plan_.step, *backend.kernels);
+  for (int rank = 0; rank <= plan_.topology.world_size(); ++rank)
+    gather_cuts_.push_back(rank * model::kGatheredBytes);
+  gathered_.resize(kGathered * static_cast<size_t>(plan_.topology.world_size()));
   if (!plan_.batches.empty()) {
     start_batch(plan_.largest_batch().microbatches);
   } else if (plan_.evaluation) {
@@ -83,6 +90,24 @@ void Session::read_tensor(TensorId id, TensorState state, std::span<float> value
   });
 }
 
+void Session::gather(std::span<const double> own, std::span<double> all, comm::Traffic traffic) {
+  comm::Communicator& world = groups_[RankGroup::world];
+  const auto ranks = static_cast<size_t>(world.size());
+  TRIREME_ASSERT(own.size() <= kGathered && all.size() == own.size() * ranks,
+                 "few numbers of each rank");
+  std::byte* const memory = memory_.base(model::ArenaKind::scalars) + model::kGatheredOffset;
+  staging_.copy_in(executor_.stream(), memory + world.rank() * model::kGatheredBytes,
+                   std::as_bytes(own));
+  world.wait(world.start_all_gather(executor_.stream(), memory, gather_cuts_.back(), traffic,
+                                    gather_cuts_),
+             executor_.stream());
+  copy_out(std::as_writable_bytes(std::span(gathered_)), memory);
+  for (size_t rank = 0; rank < ranks; ++rank) {
+    for (size_t i = 0; i < own.size(); ++i)
+      all[rank * own.size() + i] = gathered_[rank * kGathered + i];
+  }
+}
+
 int Session::batch_slot_of(MicrobatchId microbatch) const {
   if (batch_ == nullptr) return 0;
   return batch_->assignment.batch_slot[static_cast<size_t>(microbatch.value)];
@@ -100,7 +125,14 @@ void Session::write_field_bytes(program::BatchField field, MicrobatchId microbat
   staging_.copy_in(executor_.stream(), memory_.at(address, batch_slot_of(microbatch)), bytes);
 }
 
+void Session::start(const model::BatchPlan& batch, const std::vector<LoweredProgram>& programs) {
+  batch_ = &batch;
+  programs_ = &programs;
+  messages_.start(batch);
+}
+
 void Session::run(const schedule::Action& action) {
+  groups_[RankGroup::world].set_action(action.text());
   for (Observer* observer : executor_.observers()) observer->begin(action);
   run_ops(action);
   for (Observer* observer : executor_.observers()) observer->end(action);
@@ -108,35 +140,47 @@ void Session::run(const schedule::Action& action) {
 
 void Session::run_ops(const schedule::Action& action) {
   using schedule::ActionKind;
-  if (action.kind == ActionKind::step) {
-    executor_.run(step_->forward, {}, false);
-    return;
+  if (schedule::is_computing(action.kind)) {
+    compute(action);
+  } else if (schedule::is_send(action.kind)) {
+    messages_.send(action);
+  } else if (schedule::is_receive(action.kind)) {
+    messages_.receive(action);
+  } else if (action.kind == ActionKind::reduce_wait) {
+    messages_.finish();
+    executor_.run(reduce_->forward, {});
+  } else {
+    executor_.run(step_->forward, {});
   }
+}
+
+void Session::compute(const schedule::Action& action) {
+  using schedule::ActionKind;
   const auto chunk = static_cast<size_t>(action.chunk.value);
   const LoweredProgram& program = (*programs_)[chunk];
   const auto microbatch = static_cast<size_t>(action.microbatch.value);
-  const Slots slots = {.activations = batch_->assignment.slot[chunk][microbatch],
-                       .batch = batch_->assignment.batch_slot[microbatch]};
-  // Roles: the first microbatch's gradients overwrite, the others add, in ascending order.
-  const bool accumulate = action.microbatch.value > 0;
+  Slots slots = {.activations = batch_->assignment.slot[chunk][microbatch],
+                 .batch = batch_->assignment.batch_slot[microbatch]};
+  messages_.put_buffers(action, slots);
+  messages_.before(action);
+  const Role role = {.accumulate = action.microbatch != batch_->first[chunk],
+                     .last = action.microbatch == batch_->last[chunk]};
   TRIREME_ASSERT(action.kind == ActionKind::forward || action.kind == ActionKind::backward ||
                      plan_.train[chunk].slots.form == program::BackwardForm::split,
                  "the memory of a backward is planned for the form in which it runs");
   switch (action.kind) {
     case ActionKind::forward:
-      executor_.run(program.forward, slots, false);
+      executor_.run(program.forward, slots);
       break;
     case ActionKind::backward:
-      executor_.run(program.backward, slots, accumulate);
+      executor_.run(program.backward, slots, role);
       break;
     case ActionKind::input_gradient:
-      executor_.run(program.backward, slots, accumulate, Part::input_gradient);
-      break;
-    case ActionKind::weight_gradient:
-      executor_.run(program.backward, slots, accumulate, Part::weight_gradient);
+      executor_.run(program.backward, slots, role, Part::input_gradient);
       break;
     default:
-      TRIREME_ASSERT(false, "a session runs the schedule of one rank, which has no messages");
+      executor_.run(program.backward, slots, role, Part::weight_gradient);
+      break;
   }
 }
 
@@ -151,15 +195,15 @@ void Session::read_result(int program::Program::*flow, std::span<float> values) 
 }
 
 void Session::decode(std::span<float> logits) {
-  executor_.run(decode_->forward, {}, false);
+  executor_.run(decode_->forward, {});
   const program::Program& program = plan_.decode->program;
-  const int64_t stored = program.flows[static_cast<size_t>(program.output)].shape[2];
+  const int64_t stored = program.flows[static_cast<size_t>(program.logits)].shape[2];
   const int64_t counted = plan_.shape.vocabulary;
   const int64_t rows = static_cast<int64_t>(logits.size()) / counted;
   TRIREME_ASSERT(
       static_cast<int64_t>(logits.size()) == rows * counted && rows <= plan_.decode_shape.places,
       "a logit for each word of some rows");
-  const std::byte* memory = memory_.at(model::address_of_flow(*plan_.decode, program.output));
+  const std::byte* memory = memory_.at(model::address_of_flow(*plan_.decode, program.logits));
   for (int64_t row = 0; row < rows; ++row) {
     copy_out(std::as_writable_bytes(
                  logits.subspan(static_cast<size_t>(row * counted), static_cast<size_t>(counted))),

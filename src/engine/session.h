@@ -5,7 +5,9 @@
 
 #include "comm/communicator.h"
 #include "engine/executor.h"
+#include "engine/groups.h"
 #include "engine/memory.h"
+#include "engine/messages.h"
 #include "engine/staging.h"
 #include "model/run_plan.h"
 #include "ops/kernel.h"
@@ -19,11 +21,14 @@ enum class TensorState { parameter, gradient, first_moment, second_moment };
 /// is; the session decides nothing.
 class Session {
  public:
-  /// Allocates and lowers. tensor_group must outlive the session.
-  Session(model::RunPlan plan, ops::Backend backend, comm::Communicator& tensor_group);
+  /// Allocates and lowers. The groups are those of the plan's rank in its topology; their
+  /// communicators outlive the session.
+  Session(model::RunPlan plan, ops::Backend backend, const Groups& groups);
 
   [[nodiscard]] const model::RunPlan& plan() const { return plan_; }
   [[nodiscard]] const RankMemory& memory() const { return memory_; }
+  [[nodiscard]] const Groups& groups() const { return groups_; }
+  [[nodiscard]] device::Stream& stream() { return executor_.stream(); }
 
   /// Copies between the host and this rank's slice of a tensor, row-major over the slice's extent;
   /// padding is set to zero on writing. A tied tensor whose other holder is on this rank has that
@@ -41,6 +46,11 @@ class Session {
   template <class T>
   [[nodiscard]] T scalar(program::StepScalar scalar);
 
+  /// Fills all, [world rank][own.size()], with what every rank gives; at most kGathered numbers
+  /// of each. Called by all ranks.
+  void gather(std::span<const double> own, std::span<double> all, comm::Traffic traffic);
+  static constexpr size_t kGathered = 8;
+
   /// Batch fields of a microbatch, in the layout that the programs declare ([s, b], or [b]). The
   /// values are the caller's again at once.
   template <class T>
@@ -55,6 +65,8 @@ class Session {
   void start_evaluation() { start(*plan_.evaluation, evaluate_); }
   /// One action of the schedule of the batch under way. A forward adds to the loss total.
   void run(const schedule::Action& action);
+  /// Behind the last action of an evaluation: what was sent is received.
+  void finish_messages() { messages_.finish(); }
   /// What the evaluation's forward that ran last says of each token [s, b], where this rank has the
   /// head. losses: nats. target: the label's logit less the largest logit, exactly 0 where no word
   /// is likelier than the label. Of tokens without a loss, too.
@@ -65,7 +77,7 @@ class Session {
   void decode(std::span<float> logits);
   /// Tokens of prompts into the caches by the plan's prompt program of that number: fields of
   /// microbatch 0 in.
-  void read_prompt(size_t program) { executor_.run(prompts_[program].forward, {}, false); }
+  void read_prompt(size_t program) { executor_.run(prompts_[program].forward, {}); }
   void synchronize() { executor_.synchronize(); }
 
   /// The observer sees every action and op until it is removed. Not owned.
@@ -77,11 +89,9 @@ class Session {
   }
 
  private:
-  void start(const model::BatchPlan& batch, const std::vector<LoweredProgram>& programs) {
-    batch_ = &batch;
-    programs_ = &programs;
-  }
+  void start(const model::BatchPlan& batch, const std::vector<LoweredProgram>& programs);
   void run_ops(const schedule::Action& action);
+  void compute(const schedule::Action& action);
   void read_result(int program::Program::*flow, std::span<float> values);
   void write_field_bytes(program::BatchField field, MicrobatchId microbatch,
                          std::span<const std::byte> bytes);
@@ -100,13 +110,18 @@ class Session {
   const model::BatchPlan* batch_ = nullptr;
   const std::vector<LoweredProgram>* programs_ = nullptr;  // of the batch, [chunk]
   ops::Backend backend_;
+  Groups groups_;
   RankMemory memory_;
   Staging staging_;
   Executor executor_;  // behind all that its work reaches
+  Messages messages_;
   std::vector<LoweredProgram> train_;
   std::vector<LoweredProgram> evaluate_;
   std::optional<LoweredProgram> decode_;
   std::vector<LoweredProgram> prompts_;
+  std::vector<int64_t> gather_cuts_;  // a cache line for each rank
+  std::vector<double> gathered_;
+  std::optional<LoweredProgram> reduce_;
   std::optional<LoweredProgram> step_;
 };
 

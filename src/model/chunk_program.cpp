@@ -68,11 +68,13 @@ class Chain {
     dx_ = dy;
   }
 
-  // What the last instance made leaves the chunk (or, when decoding, is the logits).
+  // What the last instance made leaves the chunk.
   void end_with_output() {
     program_.output = x_;
     program_.output_gradient = dx_;
   }
+  // It is the logits of decoding.
+  void end_with_logits() { program_.logits = x_; }
 
  private:
   Program& program_;
@@ -125,7 +127,8 @@ Program chunk_program(const Sizes& sizes, const parallel::Chunk& chunk,
     chain.append(mlp, layer, prefix);
   }
   if (has_head) chain.append(head, 0, "");
-  chain.end_with_output();
+  if (has_head && sizes.caches()) chain.end_with_logits();
+  if (!chunk.head) chain.end_with_output();
   return program;
 }
 

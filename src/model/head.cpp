@@ -11,9 +11,9 @@ void combine(BlockBuilder& block, const Sizes& z, int value, Reduction reduction
   if (z.t == 1) return;
   block.forward(
       AllReduceStart{
-          .axis = Axis::tensor, .ranks = z.t, .elements = z.rows(), .reduction = reduction},
+          .traffic = Traffic::loss, .ranks = z.t, .elements = z.rows(), .reduction = reduction},
       {value});
-  block.forward(AllReduceWait{.axis = Axis::tensor, .elements = z.rows()}, {value});
+  block.forward(AllReduceWait{.elements = z.rows()}, {value});
 }
 
 }  // namespace

@@ -23,6 +23,14 @@ std::string_view name_of(ArenaKind kind) {
       return "temporaries";
     case ArenaKind::workspace:
       return "workspace";
+    case ArenaKind::received_activations:
+      return "received activations";
+    case ArenaKind::sent_activations:
+      return "sent activations";
+    case ArenaKind::received_gradients:
+      return "received gradients";
+    case ArenaKind::sent_gradients:
+      return "sent gradients";
     case ArenaKind::batch:
       return "batch fields";
     case ArenaKind::scalars:

@@ -209,8 +209,10 @@ TEST(ChunkProgram, PrintsLikeThePaper) {
 
 TEST(StepProgram, UpdatesEveryTensorOnceAndAddsTiedGradientsFirst) {
   const RunPlan plan = plan_run({.shape = tiny(), .batch = {.sequences = 2}});
+  const program::Program& reduce = plan.reduce->program;
+  ASSERT_EQ(reduce.blocks[0].forward.size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<program::AddInto>(reduce.blocks[0].forward.front().spec));
   const program::Program& step = plan.step->program;
-  EXPECT_TRUE(std::holds_alternative<program::AddInto>(step.blocks[0].forward.front().spec));
   std::multiset<std::string> updated;
   int64_t squares = 0;
   for (const program::Op& op : step.blocks[0].forward) {

@@ -4,14 +4,12 @@
 
 #include "core/error.h"
 #include "core/format.h"
-#include "schedule/schedules.h"
-#include "schedule/validate.h"
+#include "schedule/communication.h"
 
 namespace trireme::model {
 namespace {
 
 using program::BackwardForm;
-using program::Placement;
 using program::Program;
 using program::SlotPlan;
 using program::Value;
@@ -64,6 +62,7 @@ void for_each_program(RunPlan& plan, Visit visit) {
   for (PlacedProgram& placed : plan.evaluate) visit(placed);
   if (plan.decode) visit(*plan.decode);
   for (PlacedProgram& placed : plan.prompts) visit(placed);
+  if (plan.reduce) visit(*plan.reduce);
   if (plan.step) visit(*plan.step);
 }
 
@@ -75,6 +74,36 @@ void lay_out_fields(RunPlan& plan) {
   for (size_t field = 0; field < layout.bytes.size(); ++field) {
     layout.offset[field] = layout.slot_bytes;
     layout.slot_bytes += aligned(layout.bytes[field]);
+  }
+}
+
+// Buffers of what goes between stages.
+void lay_out_messages(RunPlan& plan) {
+  for_each_program(plan, [&](const PlacedProgram& placed) {
+    const Program& program = placed.program;
+    for (const int flow : {program.input, program.output}) {
+      if (flow == program::kNoValue) continue;
+      plan.message_bytes =
+          std::max(plan.message_bytes, aligned(program.flows[static_cast<size_t>(flow)].bytes()));
+    }
+  });
+  if (plan.message_bytes == 0) return;
+  for_each_program(plan,
+                   [&](PlacedProgram& placed) { placed.message_stride = plan.message_bytes; });
+  const auto hold = [&](ArenaKind kind, int buffers) {
+    plan.memory[kind] = std::max(plan.memory[kind], buffers * plan.message_bytes);
+  };
+  const auto hold_batch = [&](const BatchPlan& batch) {
+    hold(ArenaKind::received_activations, batch.buffers.receive_activation.count);
+    hold(ArenaKind::sent_activations, batch.buffers.send_activation.count);
+    hold(ArenaKind::received_gradients, batch.buffers.receive_gradient.count);
+    hold(ArenaKind::sent_gradients, batch.buffers.send_gradient.count);
+  };
+  for (const BatchPlan& batch : plan.batches) hold_batch(batch);
+  if (plan.evaluation) hold_batch(*plan.evaluation);
+  if (plan.decode) {
+    hold(ArenaKind::received_activations, 1);
+    hold(ArenaKind::sent_activations, 1);
   }
 }
 
@@ -114,8 +143,9 @@ void lay_out_memory(RunPlan& plan) {
     int64_t& cache = memory[ArenaKind::cache];
     cache = std::max(cache, placed.slots.persistent_bytes);
   });
+  lay_out_messages(plan);
   memory[ArenaKind::batch] = plan.batch_layout.slot_bytes * batch_slots;
-  memory[ArenaKind::scalars] = 64 * program::kStepScalars;
+  memory[ArenaKind::scalars] = kGatheredOffset + kGatheredBytes * plan.topology.world_size();
 }
 
 }  // namespace
@@ -139,12 +169,31 @@ double RunPlan::nominal_step_flops(int microbatches) const {
 
 namespace {
 
-BatchPlan plan_batch(schedule::Schedule schedule) {
-  schedule::validate(schedule);
-  schedule::SlotAssignment assignment = schedule::assign_slots(schedule);
-  return {.microbatches = schedule.microbatches,
-          .schedule = std::move(schedule),
-          .assignment = std::move(assignment)};
+void plan_training(const RunRequest& request, const OrderRules& orders, RunPlan& plan) {
+  std::vector<int> sizes = request.smaller_batches;
+  sizes.push_back(request.batch.microbatches);
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  TRIREME_ASSERT(sizes.back() == request.batch.microbatches, "the request names the largest");
+  for (const int m : sizes) {
+    const bool is_own = request.order && request.order->microbatches == m;
+    plan.batches.push_back(plan_batch(
+        is_own ? schedule::insert_communication(*request.order) : training_order(orders, m),
+        request.at.pipeline));
+  }
+  plan.train = chunk_programs(plan, Mode::train);
+  if (request.topology.data() > 1) {
+    std::vector<Program> programs;
+    for (const PlacedProgram& placed : plan.train) programs.push_back(placed.program);
+    plan.buckets = gradient_buckets(programs, plan.table, plan.local, plan.reduction);
+  }
+  const RankView rank = {.table = plan.table,
+                         .topology = plan.topology,
+                         .layout = plan.layout,
+                         .at = plan.at,
+                         .local = plan.local};
+  plan.reduce = place(reduce_program(rank, plan.buckets, plan.reduction));
+  plan.step = place(step_program(request.optimizer, rank));
 }
 
 }  // namespace
@@ -158,31 +207,26 @@ RunPlan plan_run(const RunRequest& request) {
   plan.at = request.at;
   plan.profile = request.profile;
   plan.table = gpt_tensors(request.shape, request.topology);
-  plan.chunks = parallel::equal_layout(request.shape.layers, request.topology.pipeline(), 1)
-                    .chunks(request.at.pipeline);
+  const int p = request.topology.pipeline();
+  plan.layout =
+      request.layout ? *request.layout : parallel::equal_layout(request.shape.layers, p, 1);
+  TRIREME_ASSERT(plan.layout.pipeline == p && plan.layout.layers() == request.shape.layers,
+                 "a layout places the model's layers on the pipeline's ranks");
+  plan.chunks = plan.layout.chunks(request.at.pipeline);
+  plan.scatter_gather = request.scatter_gather && request.topology.tensor() > 1 && p > 1;
+  plan.reduction = request.reduction;
   plan.local = local_tensors(plan.table, plan.chunks, request.topology, request.at);
 
+  const OrderRules orders = {.stages = p,
+                             .chunks = plan.layout.chunks_per_rank(),
+                             .kind = request.kind,
+                             .group = request.group};
   if (request.train) {
-    std::vector<int> sizes = request.smaller_batches;
-    sizes.push_back(request.batch.microbatches);
-    std::sort(sizes.begin(), sizes.end());
-    sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
-    for (const int m : sizes) {
-      if (request.order && request.order->microbatches == m) {
-        schedule::validate(*request.order);
-        plan.batches.push_back(plan_batch(*request.order));
-        continue;
-      }
-      plan.batches.push_back(plan_batch(schedule::one_forward_one_backward(
-          {.stages = request.topology.pipeline(), .microbatches = m}, request.at.pipeline)));
-    }
-    TRIREME_ASSERT(sizes.back() == request.batch.microbatches, "the request names the largest");
-    plan.train = chunk_programs(plan, Mode::train);
-    plan.step = place(step_program(request.optimizer, plan.table, plan.local));
+    plan_training(request, orders, plan);
   }
   if (request.evaluate) {
     plan.evaluation =
-        plan_batch(schedule::forward_only({.microbatches = request.batch.microbatches}));
+        plan_batch(evaluation_order(orders, request.batch.microbatches), request.at.pipeline);
     plan.evaluate = chunk_programs(plan, Mode::evaluate);
   }
   plan.decode_shape = request.decode;
@@ -200,60 +244,6 @@ RunPlan plan_run(const RunRequest& request) {
   lay_out_fields(plan);
   lay_out_memory(plan);
   return plan;
-}
-
-namespace {
-
-Address address_of_placement(const PlacedProgram& placed, const Placement& placement,
-                             int64_t saved_base) {
-  if (placement.area == Placement::Area::saved) {
-    return {.arena = ArenaKind::activations,
-            .offset = placed.activation_base + saved_base + placement.offset,
-            .stride = placed.slots.saved_bytes};
-  }
-  return {.arena = placed.temporary_arena, .offset = placement.offset};
-}
-
-}  // namespace
-
-Address address_of_flow(const PlacedProgram& placed, int flow) {
-  return address_of_placement(placed, placed.slots.flows[static_cast<size_t>(flow)], 0);
-}
-
-Address address_of(const RunPlan& plan, const PlacedProgram& placed, size_t instance_index,
-                   int value_index) {
-  const program::Instance& instance = placed.program.instances[instance_index];
-  const auto v = static_cast<size_t>(value_index);
-  const Value& value = placed.program.blocks[static_cast<size_t>(instance.block)].values[v];
-  const int bound = instance.bindings[v];
-  switch (value.kind) {
-    case ValueKind::parameter:
-      return {.arena = ArenaKind::parameters, .offset = plan.local[TensorId{bound}].offset};
-    case ValueKind::gradient:
-      return {.arena = ArenaKind::gradients, .offset = plan.local[TensorId{bound}].gradient_offset};
-    case ValueKind::first_moment:
-      return {.arena = ArenaKind::first_moments, .offset = plan.local[TensorId{bound}].offset};
-    case ValueKind::second_moment:
-      return {.arena = ArenaKind::second_moments, .offset = plan.local[TensorId{bound}].offset};
-    case ValueKind::flow:
-      return address_of_flow(placed, bound);
-    case ValueKind::batch_field:
-      return {.arena = ArenaKind::batch,
-              .offset = plan.batch_layout.offset[static_cast<size_t>(value.which)],
-              .stride = plan.batch_layout.slot_bytes};
-    case ValueKind::scalar:
-      return {.arena = ArenaKind::scalars,
-              .offset = scalar_offset(static_cast<program::StepScalar>(value.which))};
-    case ValueKind::persistent:
-      return {.arena = ArenaKind::cache,
-              .offset = placed.slots.persistent_base[instance_index] +
-                        placed.slots.locals[static_cast<size_t>(instance.block)][v].offset};
-    case ValueKind::local:
-      return address_of_placement(placed,
-                                  placed.slots.locals[static_cast<size_t>(instance.block)][v],
-                                  placed.slots.saved_base[instance_index]);
-  }
-  return {};
 }
 
 }  // namespace trireme::model

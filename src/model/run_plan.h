@@ -3,12 +3,15 @@
 #include <optional>
 #include <vector>
 
+#include "model/batch_plan.h"
+#include "model/buckets.h"
 #include "model/chunk_program.h"
 #include "model/gpt_shape.h"
 #include "model/gpt_tensors.h"
 #include "model/memory_plan.h"
+#include "model/step_program.h"
 #include "program/liveness.h"
-#include "schedule/slots.h"
+#include "schedule/schedules.h"
 
 namespace trireme::model {
 
@@ -18,6 +21,7 @@ struct PlacedProgram {
   program::SlotPlan slots;
   int64_t activation_base = 0;  ///< of its first slot in the activations arena
   ArenaKind temporary_arena = ArenaKind::temporaries;
+  int64_t message_stride = 0;  ///< bytes from one buffer of messages to the next
 };
 
 /// Offsets of the batch fields in one slot of the batch arena.
@@ -28,28 +32,32 @@ struct BatchLayout {
   int64_t slot_bytes = 0;
 };
 
-/// Offset of a step scalar in the scalars arena.
+/// Offset of a step scalar in the scalars arena. Behind them each rank of the world has 64 bytes,
+/// for what all ranks need to know.
 [[nodiscard]] constexpr int64_t scalar_offset(program::StepScalar scalar) {
   return 64 * static_cast<int64_t>(scalar);
 }
-
-/// The order of work of a batch of m microbatches.
-struct BatchPlan {
-  int microbatches = 1;  ///< m
-  schedule::Schedule schedule;
-  schedule::SlotAssignment assignment;
-};
+inline constexpr int64_t kGatheredOffset = 64 * program::kStepScalars;
+inline constexpr int64_t kGatheredBytes = 64;  ///< of each rank
 
 /// What is asked of one rank.
 struct RunRequest {
   GptShape shape;
   BatchShape batch;
   std::vector<int> smaller_batches = {};  ///< other m of the run, where the batch grows
-  /// The order of a batch of the largest m; 1F1B when not set. Its actions I and W may stand apart:
-  /// what W needs is then saved for it.
-  std::optional<schedule::Schedule> order = {};
   parallel::Topology topology;
   parallel::Coordinates at;
+  /// Which layers each virtual stage has; equal runs, one for each rank, when not set.
+  std::optional<parallel::Layout> layout = {};
+  /// 1F1B, or interleaved where the layout has several chunks for a rank, when not set.
+  std::optional<schedule::ScheduleKind> kind = {};
+  int group = 0;  ///< schedule::PipelineShape::group
+  /// The user's own order of a batch of the largest m. Its actions I and W may stand apart: what W
+  /// needs is then saved for it.
+  std::optional<schedule::Pipeline> order = {};
+  ReductionRules reduction = {};
+  /// Each tensor rank sends its part of a boundary, and the receivers gather (SC'21 section 4.1).
+  bool scatter_gather = false;
   OptimizerRules optimizer;
   program::BackendProfile profile;
   bool train = true;        ///< a training step: gradients, moments, the step program
@@ -67,7 +75,9 @@ struct RunPlan {
   parallel::Coordinates at;
   program::BackendProfile profile;
   parallel::TensorTable table;
-  std::vector<parallel::Chunk> chunks;
+  parallel::Layout layout;  ///< of the whole pipeline
+  bool scatter_gather = false;
+  std::vector<parallel::Chunk> chunks;  ///< of this rank
   LocalTensors local;
   std::vector<BatchPlan> batches;       ///< when training: one for each m, ascending
   std::optional<BatchPlan> evaluation;  ///< when evaluating: forward-only
@@ -76,9 +86,15 @@ struct RunPlan {
   DecodeShape decode_shape;
   std::optional<PlacedProgram> decode;  ///< one row per place, logits
   std::vector<PlacedProgram> prompts;   ///< as many rows as prompt_rows says, into the same caches
+  ReductionRules reduction;
+  std::vector<Bucket> buckets;          ///< empty where there is one data rank
+  std::optional<PlacedProgram> reduce;  ///< the schedule's reduce_wait
   std::optional<PlacedProgram> step;
   BatchLayout batch_layout;
   MemoryPlan memory;
+
+  /// Bytes of one buffer of activations or gradients between stages; 0: there is one stage.
+  int64_t message_bytes = 0;
 
   /// B: sequences of one step of m microbatches over all ranks; of the largest.
   [[nodiscard]] int64_t global_batch(int microbatches) const {
@@ -95,20 +111,5 @@ struct RunPlan {
 
 /// Throws usage errors for impossible sizes; a pure function of the request.
 [[nodiscard]] RunPlan plan_run(const RunRequest& request);
-
-/// A value's address: base of the arena + offset + slot x stride, where the slot belongs to the
-/// chunk and microbatch.
-struct Address {
-  ArenaKind arena = ArenaKind::temporaries;
-  int64_t offset = 0;
-  int64_t stride = 0;
-};
-
-/// Address of one of a placed program's flows.
-[[nodiscard]] Address address_of_flow(const PlacedProgram& placed, int flow);
-
-/// Address of a block's value in one instance of a placed program.
-[[nodiscard]] Address address_of(const RunPlan& plan, const PlacedProgram& placed, size_t instance,
-                                 int value);
 
 }  // namespace trireme::model

@@ -41,20 +41,21 @@ Sizes sizes_of(const GptShape& shape, const DecodeShape& decode, int64_t rows,
 
 void g_forward(program::BlockBuilder& block, const Sizes& z, int value, int64_t elements) {
   if (z.t == 1) return;
-  block.forward(program::AllReduceStart{.axis = Axis::tensor, .ranks = z.t, .elements = elements},
-                {value});
-  block.forward(program::AllReduceWait{.axis = Axis::tensor, .elements = elements}, {value});
+  block.forward(program::AllReduceStart{.ranks = z.t, .elements = elements}, {value});
+  block.forward(program::AllReduceWait{.elements = elements}, {value});
 }
 
 void f_backward_start(program::BlockBuilder& block, const Sizes& z, int value, int64_t elements) {
   if (z.t == 1) return;
   block.input_gradient(
-      program::AllReduceStart{.axis = Axis::tensor, .ranks = z.t, .elements = elements}, {value});
+      program::AllReduceStart{
+          .traffic = program::Traffic::gradient, .ranks = z.t, .elements = elements},
+      {value});
 }
 
 void f_backward_wait(program::BlockBuilder& block, const Sizes& z, int value, int64_t elements) {
   if (z.t == 1) return;
-  block.input_gradient(program::AllReduceWait{.axis = Axis::tensor, .elements = elements}, {value});
+  block.input_gradient(program::AllReduceWait{.elements = elements}, {value});
 }
 
 }  // namespace trireme::model

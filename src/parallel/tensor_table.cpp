@@ -38,6 +38,11 @@ std::optional<TensorId> TensorTable::find(std::string_view name) const {
   return TensorId{static_cast<int32_t>(found - tensors_.begin())};
 }
 
+bool TensorTable::is_tied(TensorId id) const {
+  return (*this)[id].tied_to || std::any_of(tensors_.begin(), tensors_.end(),
+                                            [&](const Tensor& t) { return t.tied_to == id; });
+}
+
 Slice TensorTable::slice(TensorId id, const Topology& topology, const Coordinates& at) const {
   const Tensor& tensor = (*this)[id];
   Slice slice = {.offset = tensor.shape, .extent = tensor.shape, .storage = tensor.shape};

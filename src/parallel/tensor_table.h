@@ -74,6 +74,8 @@ class TensorTable {
   [[nodiscard]] std::optional<TensorId> find(std::string_view name) const;
   [[nodiscard]] const std::vector<Tensor>& tensors() const { return tensors_; }
 
+  /// Whether another tensor has the same values.
+  [[nodiscard]] bool is_tied(TensorId id) const;
   /// What the rank at these coordinates holds of a tensor (if its stage holds it at all).
   [[nodiscard]] Slice slice(TensorId id, const Topology& topology, const Coordinates& at) const;
 

@@ -61,6 +61,33 @@ std::vector<Rank> Topology::group(Axis axis, Rank rank) const {
   return ranks;
 }
 
+std::vector<Rank> Topology::group(RankGroup group, Rank rank) const {
+  const Coordinates at = coordinates(rank);
+  std::vector<Rank> ranks;
+  switch (group) {
+    case RankGroup::tensor:
+      return this->group(Axis::tensor, rank);
+    case RankGroup::data:
+      return this->group(Axis::data, rank);
+    case RankGroup::pipeline:
+      return this->group(Axis::pipeline, rank);
+    case RankGroup::tied: {
+      const std::vector<Rank> stages = this->group(Axis::pipeline, rank);
+      const bool holds = rank == stages.front() || rank == stages.back();
+      if (!holds || stages.size() == 1) return {rank};
+      return {stages.front(), stages.back()};
+    }
+    case RankGroup::model:
+    case RankGroup::world:
+      for (int other = 0; other < world_size(); ++other) {
+        if (group == RankGroup::world || coordinates(Rank{other}).data == at.data)
+          ranks.push_back(Rank{other});
+      }
+      return ranks;
+  }
+  return ranks;
+}
+
 void Topology::require_world_size(int ranks) const {
   if (ranks == world_size()) return;
   fail_usage({.where = "topology",

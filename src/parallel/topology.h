@@ -39,6 +39,9 @@ class Topology {
   [[nodiscard]] Rank rank(const Coordinates& at) const;
   /// The ranks that differ from this one on the axis only, ascending along it.
   [[nodiscard]] std::vector<Rank> group(Axis axis, Rank rank) const;
+  /// The members of a group of this rank, in the group's order: along the axis; first and last
+  /// stage (the rank alone where it is neither, or there is one stage); ascending otherwise.
+  [[nodiscard]] std::vector<Rank> group(RankGroup group, Rank rank) const;
 
   /// Throws, with all factors named, unless exactly this many ranks run.
   void require_world_size(int ranks) const;

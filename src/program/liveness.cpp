@@ -191,17 +191,19 @@ SlotPlan plan_slots(const Program& program, BackwardForm form) {
       if (use.weight_gradient.used()) flow.weight_gradient.at(count - 1 - i);
     }
   }
-  // The chunk's ends live through the whole action that sends or receives them, results until they
-  // are read behind it.
-  const auto whole = [&](int flow, Span BlockUse::*span) {
-    if (flow != kNoValue) flow_uses[static_cast<size_t>(flow)].*span = {.first = 0, .last = count};
-  };
-  whole(program.input, &BlockUse::forward);
-  whole(program.output, &BlockUse::forward);
-  whole(program.losses, &BlockUse::forward);
-  whole(program.target, &BlockUse::forward);
-  whole(program.output_gradient, &BlockUse::input_gradient);
-  whole(program.input_gradient, &BlockUse::input_gradient);
+  // Results live until they are read behind their action.
+  for (const int flow : {program.logits, program.losses, program.target}) {
+    if (flow != kNoValue)
+      flow_uses[static_cast<size_t>(flow)].forward = {.first = 0, .last = count};
+  }
+  // The chunk's ends need no place of the chunk's own.
+  for (const int flow :
+       {program.input, program.output, program.output_gradient, program.input_gradient}) {
+    if (flow == kNoValue) continue;
+    const auto f = static_cast<size_t>(flow);
+    plan.flows[f] = {.area = Placement::Area::message, .uses = flow_uses[f].uses()};
+  }
+  const auto is_message = [&](size_t f) { return plan.flows[f].area == Placement::Area::message; };
 
   int64_t flow_temporary = 0;
   for (const int action : {0, 1, 2}) {
@@ -209,7 +211,7 @@ SlotPlan plan_slots(const Program& program, BackwardForm form) {
     std::vector<size_t> which;
     for (size_t f = 0; f < program.flows.size(); ++f) {
       const Uses used = flow_uses[f].uses();
-      if (used.count() != 1) continue;
+      if (used.count() != 1 || is_message(f)) continue;
       const bool here = action == 0   ? used.forward
                         : action == 1 ? used.input_gradient
                                       : used.weight_gradient;
@@ -227,7 +229,7 @@ SlotPlan plan_slots(const Program& program, BackwardForm form) {
     }
   }
   for (size_t f = 0; f < program.flows.size(); ++f) {
-    if (flow_uses[f].uses().count() < 2) continue;
+    if (flow_uses[f].uses().count() < 2 || is_message(f)) continue;
     plan.flows[f] = {
         .area = Placement::Area::saved, .offset = plan.saved_bytes, .uses = flow_uses[f].uses()};
     plan.saved_bytes += aligned(program.flows[f].bytes());

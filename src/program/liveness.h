@@ -26,9 +26,10 @@ struct Uses {
 };
 
 /// Where a value lies: saved values in the microbatch's slot, since more than one action uses them;
-/// temporaries in memory that all actions share; persistent ones in their instance's own.
+/// temporaries in memory that all actions share; persistent ones in their instance's own; the
+/// chunk's ends in the buffers of messages.
 struct Placement {
-  enum class Area { none, saved, temporary, persistent };
+  enum class Area { none, saved, temporary, persistent, message };
   Area area = Area::none;
   int64_t offset =
       0;  ///< bytes; of a block's saved and persistent values: from the instance's base

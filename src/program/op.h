@@ -20,15 +20,14 @@ namespace trireme::program {
 /// The sizes and attributes of one op: every kind there is, each in its own struct under
 /// program/op/. A kind declares its operands, its cost and its workspace; ops/ has its kernels,
 /// model/ emits it.
-using OpSpec =
-    std::variant<EmbeddingLookup, EmbeddingGradient, PositionDropout, PositionGradient, LayerNorm,
-                 LayerNormOutput, LayerNormBackward, LayerNormGradient, Product,
-                 ProductInputGradient, ProductWeightGradient, BiasGradient, BiasGelu,
-                 BiasGeluBackward, BiasDropoutAdd, DropoutBackward, AddInto, Attention,
-                 AttentionBackward, AttentionDecode, AttentionScores, AttentionScoresBackward,
-                 ScaleMaskSoftmax, ScaleMaskSoftmaxBackward, AttentionContext,
-                 AttentionContextBackward, LogitMaximum, LogitSum, CrossEntropy, LossTotal,
-                 SquareSums, ClipFactor, AdamW, AllReduceStart, AllReduceWait>;
+using OpSpec = std::variant<
+    EmbeddingLookup, EmbeddingGradient, PositionDropout, PositionGradient, LayerNorm,
+    LayerNormOutput, LayerNormBackward, LayerNormGradient, Product, ProductInputGradient,
+    ProductWeightGradient, BiasGradient, BiasGelu, BiasGeluBackward, BiasDropoutAdd,
+    DropoutBackward, AddInto, Attention, AttentionBackward, AttentionDecode, AttentionScores,
+    AttentionScoresBackward, ScaleMaskSoftmax, ScaleMaskSoftmaxBackward, AttentionContext,
+    AttentionContextBackward, LogitMaximum, LogitSum, CrossEntropy, LossTotal, SquareSums,
+    ClipFactor, AdamW, AllReduceStart, AllReduceWait, AllGatherStart, AllGatherWait>;
 
 inline constexpr size_t kOpKinds = std::variant_size_v<OpSpec>;
 
@@ -36,6 +35,17 @@ inline constexpr size_t kOpKinds = std::variant_size_v<OpSpec>;
 [[nodiscard]] std::vector<Operand> operands_of(const OpSpec& spec);
 [[nodiscard]] Cost cost_of(const OpSpec& spec);
 [[nodiscard]] int64_t workspace_of(const OpSpec& spec, const BackendProfile& profile);
+
+/// Whether ranks exchange something: a communicator runs the op, and devices have no kernel for it.
+/// Collectives stand at the end of the list of kinds.
+[[nodiscard]] inline bool is_collective(size_t kind) {
+  return kind >= OpSpec(AllReduceStart{}).index();
+}
+[[nodiscard]] inline bool is_collective(const OpSpec& spec) {
+  return is_collective(spec.index());
+}
+/// Bytes that this rank sends by the op.
+[[nodiscard]] double wire_bytes_of(const OpSpec& spec);
 
 /// Which half of the backward an op belongs to: input gradient (on the way to the previous stage)
 /// or weight gradient. Forward ops have none.

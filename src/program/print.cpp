@@ -107,10 +107,9 @@ void ops_table(std::string& text, const Block& block, const std::vector<Op>& ops
     const char* half = op.half == Half::input_gradient    ? "I"
                        : op.half == Half::weight_gradient ? "W"
                                                           : "";
-    const auto* start = std::get_if<AllReduceStart>(&op.spec);
+    const double sent = wire_bytes_of(op.spec);
     rows.add({op_text(block, op), half, flops_text(cost.flops), flops_text(cost.nominal_flops),
-              cost.bytes == 0 ? "" : bytes_text(cost.bytes),
-              start == nullptr ? "" : bytes_text(start->wire_bytes())});
+              cost.bytes == 0 ? "" : bytes_text(cost.bytes), sent == 0 ? "" : bytes_text(sent)});
   }
   rows.put_into(table);
   text += table.text(2) + "\n";
@@ -124,6 +123,8 @@ std::string place_text(const Placement& placement, BackwardForm form) {
       return format("{}, saved at {}", placement.uses.text(form), placement.offset);
     case Placement::Area::persistent:
       return format("persistent at {}", placement.offset);
+    case Placement::Area::message:
+      return format("{}, in a buffer of messages", placement.uses.text(form));
     case Placement::Area::temporary:
       return format("{}, temporary at {}", placement.uses.text(form), placement.offset);
   }

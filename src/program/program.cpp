@@ -8,18 +8,13 @@
 namespace trireme::program {
 namespace {
 
-double wire_bytes(const Op& op) {
-  const auto* start = std::get_if<AllReduceStart>(&op.spec);
-  return start == nullptr ? 0 : start->wire_bytes();
-}
-
 void add_costs(const std::vector<Op>& ops, Cost& cost, double& wire) {
   for (const Op& op : ops) {
     const Cost one = cost_of(op.spec);
     cost.flops += one.flops;
     cost.nominal_flops += one.nominal_flops;
     cost.bytes += one.bytes;
-    wire += wire_bytes(op);
+    wire += wire_bytes_of(op.spec);
   }
 }
 
@@ -31,6 +26,8 @@ std::string_view name_of(ValueKind kind) {
       return "parameter";
     case ValueKind::gradient:
       return "gradient";
+    case ValueKind::bucket:
+      return "bucket";
     case ValueKind::first_moment:
       return "first moment";
     case ValueKind::second_moment:
@@ -155,6 +152,12 @@ int BlockBuilder::parameter(const std::string& name, Shape shape) {
 }
 int BlockBuilder::gradient(const std::string& name, Shape shape) {
   return add({.name = name, .kind = ValueKind::gradient, .shape = shape});
+}
+int BlockBuilder::bucket(int number, int64_t elements) {
+  return add({.name = format("bucket {}", number),
+              .kind = ValueKind::bucket,
+              .shape = {elements},
+              .which = number});
 }
 int BlockBuilder::moment(ValueKind kind, const std::string& name, Shape shape) {
   return add({.name = name, .kind = kind, .shape = shape});

@@ -1,4 +1,6 @@
 #pragma once
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,7 @@ namespace trireme::program {
 enum class ValueKind : uint8_t {
   parameter,     ///< weights of one tensor of the table, bound by the instance
   gradient,      ///< fp32 accumulator of one tensor
+  bucket,        ///< a range of the rank's gradients, over the bounds of tensors
   first_moment,  ///< optimizer state of one tensor
   second_moment,
   flow,  ///< between blocks (and, at a chunk's ends, between stages): bound to one of the program's
@@ -59,7 +62,7 @@ struct Value {
   ValueKind kind = ValueKind::local;
   DType dtype = DType::f32;
   Shape shape = {};
-  int which = 0;  ///< the BatchField or StepScalar
+  int which = 0;  ///< the BatchField, the StepScalar, or the number of the bucket
 
   [[nodiscard]] int64_t bytes() const { return shape.elements() * bytes_of(dtype); }
 };
@@ -74,6 +77,8 @@ struct Block {
   std::vector<Value> values;
   std::vector<Op> forward;
   std::vector<Op> backward;
+  /// What the sizes of its ops point to.
+  std::vector<std::shared_ptr<const void>> tables = {};
 };
 
 /// One use of a block: which layer, and what its outer values are. bindings[i] belongs to the
@@ -93,11 +98,13 @@ struct Program {
   std::vector<Block> blocks;
   std::vector<Value> flows;
   std::vector<Instance> instances;
-  /// The chunk's ends, as flows; kNoValue where the chunk has the embedding or the head.
+  /// The chunk's ends, as flows that lie where messages do; kNoValue where the chunk has the
+  /// embedding or the head.
   int input = kNoValue;
   int output = kNoValue;
   int output_gradient = kNoValue;
   int input_gradient = kNoValue;
+  int logits = kNoValue;  ///< of decoding with the head, as a flow [1, rows, V / t]
   /// Of an evaluation with the head: what it says of each token, as flows [s, b].
   int losses = kNoValue;  ///< nats
   int target = kNoValue;  ///< the label's logit less the largest: 0 where no word is likelier
@@ -129,12 +136,21 @@ class BlockBuilder {
   [[nodiscard]] Weight weight(const std::string& name, Shape shape);
   [[nodiscard]] int parameter(const std::string& name, Shape shape);
   [[nodiscard]] int gradient(const std::string& name, Shape shape);
+  [[nodiscard]] int bucket(int number, int64_t elements);
   [[nodiscard]] int moment(ValueKind kind, const std::string& name, Shape shape);
   [[nodiscard]] int flow(const std::string& name, Shape shape);
   [[nodiscard]] int local(const std::string& name, Shape shape, DType dtype = DType::f32);
   [[nodiscard]] int persistent(const std::string& name, Shape shape);
   [[nodiscard]] int field(BatchField field, Shape shape);
   [[nodiscard]] int scalar(StepScalar scalar);
+
+  /// Keeps a table for the sizes of an op, which own nothing.
+  template <class T>
+  [[nodiscard]] std::span<const T> keep(std::vector<T> table) {
+    const auto kept = std::make_shared<const std::vector<T>>(std::move(table));
+    block_.tables.push_back(kept);
+    return *kept;
+  }
 
   void forward(const OpSpec& spec, std::vector<int> values);
   /// Backward ops in the order in which `B` runs them; each weight gradient right behind its input

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "core/format.h"
 #include "program/liveness.h"
@@ -132,6 +133,7 @@ TEST(PlanSlots, NeverLetsTwoLivingValuesShareBytes) {
       const SlotPlan plan = plan_slots(program, form);
       std::vector<int> saved(static_cast<size_t>(plan.saved_bytes), -1);
       std::vector<int> temporary(static_cast<size_t>(plan.temporary_bytes), -1);
+      std::map<int, std::vector<int>> messages;  // the chunk's ends: buffers of their own
       const auto visit = [&](size_t i, const Op& op) {
         const Instance& instance = program.instances[i];
         const std::vector<Operand> operands = operands_of(op.spec);
@@ -146,6 +148,12 @@ TEST(PlanSlots, NeverLetsTwoLivingValuesShareBytes) {
               flow ? instance.bindings[v] : 1000 + static_cast<int>(i) * 100 + static_cast<int>(v);
           int64_t offset = p.offset;
           if (!flow && p.area == Placement::Area::saved) offset += plan.saved_base[i];
+          if (p.area == Placement::Area::message) {
+            std::vector<int>& buffer = messages[tag];
+            buffer.resize(static_cast<size_t>(value.bytes()), -1);
+            use(buffer.begin(), buffer.end(), tag);
+            return;
+          }
           auto& memory = p.area == Placement::Area::saved ? saved : temporary;
           ASSERT_LE(offset + value.bytes(), static_cast<int64_t>(memory.size()));
           use(memory.begin() + offset, memory.begin() + offset + value.bytes(), tag);
@@ -163,10 +171,9 @@ TEST(PlanSlots, NeverLetsTwoLivingValuesShareBytes) {
         }
       };
       const auto stamp = [&](int flow) {
-        const Placement& p = plan.flows[static_cast<size_t>(flow)];
-        auto& memory = p.area == Placement::Area::saved ? saved : temporary;
-        std::fill_n(memory.begin() + p.offset, program.flows[static_cast<size_t>(flow)].bytes(),
-                    flow);
+        EXPECT_EQ(plan.flows[static_cast<size_t>(flow)].area, Placement::Area::message);
+        messages[flow].assign(static_cast<size_t>(program.flows[static_cast<size_t>(flow)].bytes()),
+                              flow);
       };
       stamp(program.input);
       for (size_t i = 0; i < program.instances.size(); ++i) {

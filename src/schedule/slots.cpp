@@ -77,6 +77,7 @@ BufferAssignment assign_buffers(const Schedule& schedule) {
   for (MessageSlots* slots : {&assignment.send_activation, &assignment.send_gradient,
                               &assignment.receive_activation, &assignment.receive_gradient})
     slots->slot = none;
+  const bool trains = schedule.trains();
   int activations_sent = 0;
   int gradients_sent = 0;
   Slots activations;
@@ -99,10 +100,11 @@ BufferAssignment assign_buffers(const Schedule& schedule) {
         at(assignment.receive_gradient.slot, action) = gradients.take();
         break;
       case ActionKind::forward:
-        release(activations, at(assignment.receive_activation.slot, action));
+        if (!trains) release(activations, at(assignment.receive_activation.slot, action));
         break;
       case ActionKind::backward:
       case ActionKind::weight_gradient:
+        release(activations, at(assignment.receive_activation.slot, action));
         release(gradients, at(assignment.receive_gradient.slot, action));
         break;
       case ActionKind::input_gradient:

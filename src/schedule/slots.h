@@ -36,8 +36,8 @@ struct BufferAssignment {
   /// In turn, in the order in which they are sent.
   MessageSlots send_activation;
   MessageSlots send_gradient;
-  /// Taken by the receive, the lowest free one. An activation's is free behind its forward, a
-  /// gradient's behind the weight gradient, which reads it too.
+  /// Taken by the receive, the lowest free one, and free behind the weight gradient, the last to
+  /// read an activation and a gradient (of a forward-only schedule: behind the forward).
   MessageSlots receive_activation;
   MessageSlots receive_gradient;
 };

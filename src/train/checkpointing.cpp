@@ -23,14 +23,19 @@ constexpr std::array<StoredState, 2> kOptimizer = {
     {{TensorState::first_moment, "optimizer.exp_avg.", "optimizer"},
      {TensorState::second_moment, "optimizer.exp_avg_sq.", "optimizer"}}};
 
-// Tensors that this rank holds itself: a tied one is stored with the tensor it is tied to.
+// Tensors whose values lie on this rank: of a tied one beside its holder, only the holder's do.
 std::vector<TensorId> own_tensors(const model::RunPlan& plan) {
   std::vector<TensorId> ids;
   for (int i = 0; i < plan.table.size(); ++i) {
-    if (plan.local.holds(TensorId{i}) && !plan.table[TensorId{i}].tied_to)
-      ids.push_back(TensorId{i});
+    if (plan.local.holds(TensorId{i}) && !plan.local[TensorId{i}].alias) ids.push_back(TensorId{i});
   }
   return ids;
+}
+
+// The tensor as which the values are known: a tied one has those of its holder.
+const parallel::Tensor& named(const model::RunPlan& plan, TensorId id) {
+  const parallel::Tensor& tensor = plan.table[id];
+  return tensor.tied_to ? plan.table[*tensor.tied_to] : tensor;
 }
 
 checkpoint::TensorSpec spec_of(const parallel::Tensor& tensor, const StoredState& stored) {
@@ -66,7 +71,7 @@ void load_state(engine::Session& session, checkpoint::CheckpointReader& reader,
   HostBuffer buffer;
   for (const TensorId id : own_tensors(session.plan())) {
     const std::span<float> values = buffer.of(session.slice_elements(id));
-    reader.read(spec_of(session.plan().table[id], stored), packed(session.plan().local[id].slice),
+    reader.read(spec_of(named(session.plan(), id), stored), packed(session.plan().local[id].slice),
                 std::as_writable_bytes(values));
     session.write_tensor(id, stored.state, values);
   }
@@ -132,7 +137,7 @@ void initialise_weights(engine::Session& session, uint32_t seed, ThreadPool& poo
   HostBuffer buffer;
   for (const TensorId id : own_tensors(session.plan())) {
     const std::span<float> values = buffer.of(session.slice_elements(id));
-    engine::initial_values(session.plan().table[id], session.plan().local[id].slice, seed, pool,
+    engine::initial_values(named(session.plan(), id), session.plan().local[id].slice, seed, pool,
                            values);
     session.write_tensor(id, TensorState::parameter, values);
   }

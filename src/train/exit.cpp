@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <mutex>
 
 #include "core/error.h"
 #include "core/format.h"
@@ -16,6 +17,8 @@ constexpr std::array<int, 4> kSignals = {SIGUSR1, SIGTERM, SIGINT, SIGHUP};
 std::atomic<int> caught_signal = 0;
 std::atomic<int> terminations = 0;
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may write it");
+std::mutex living_mutex;
+int living = 0;  // StopSignals; guarded by the mutex, as what follows
 std::array<struct sigaction, kSignals.size()> before = {};
 void (*before_pipe)(int) = SIG_DFL;
 
@@ -30,6 +33,8 @@ void on_signal(int signal) {
 }  // namespace
 
 StopSignals::StopSignals() {
+  const std::lock_guard lock(living_mutex);
+  if (living++ > 0) return;
   caught_signal = 0;
   terminations = 0;
   before_pipe = std::signal(SIGPIPE, SIG_IGN);
@@ -46,14 +51,16 @@ StopSignals::StopSignals() {
 }
 
 StopSignals::~StopSignals() {
+  const std::lock_guard lock(living_mutex);
+  if (--living > 0) return;
   std::signal(SIGPIPE, before_pipe);
   for (size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before[i], nullptr);
 }
 
-std::optional<std::string> StopSignals::caught() {
-  switch (caught_signal.load()) {
-    case 0:
-      return std::nullopt;
+namespace {
+
+std::string signal_name(int signal) {
+  switch (signal) {
     case SIGUSR1:
       return "SIGUSR1";
     case SIGINT:
@@ -65,13 +72,27 @@ std::optional<std::string> StopSignals::caught() {
   }
 }
 
-std::optional<std::string> ExitRule::reason(int64_t iteration) const {
-  if (auto signal = StopSignals::caught()) return signal;
-  if (interval_ && iteration % *interval_ == 0) return format("--exit-interval {}", *interval_);
+constexpr double kMinutesOver = 0.5;  // below every signal
+
+}  // namespace
+
+std::optional<std::string> StopSignals::caught() {
+  const int signal = caught_signal.load();
+  if (signal == 0) return std::nullopt;
+  return signal_name(signal);
+}
+
+double ExitRule::vote() const {
+  if (const int signal = caught_signal.load(); signal != 0) return signal;
   const std::chrono::duration<double, std::ratio<60>> passed =
       std::chrono::steady_clock::now() - start_;
-  if (minutes_ && passed.count() >= *minutes_)
-    return format("--exit-duration-in-mins {}", *minutes_);
+  return minutes_ && passed.count() >= *minutes_ ? kMinutesOver : 0;
+}
+
+std::optional<std::string> ExitRule::reason(int64_t iteration, double vote) const {
+  if (vote > kMinutesOver) return signal_name(static_cast<int>(vote));
+  if (interval_ && iteration % *interval_ == 0) return format("--exit-interval {}", *interval_);
+  if (vote > 0) return format("--exit-duration-in-mins {}", minutes_.value_or(0));
   return std::nullopt;
 }
 

@@ -14,20 +14,22 @@
 namespace trireme::train {
 namespace {
 
-// Everything that is written while a run goes on.
+// Everything that is written while a run goes on, by the rank that tells it; the others keep the
+// numbers.
 class Reporter {
  public:
   explicit Reporter(const Run& run)
       : run_(run),
-        display_(run.options.logging.progress == config::ProgressDisplay::automatic,
+        display_(run.options.logging.progress == config::ProgressDisplay::automatic && !is_quiet(),
                  run.rates.train_iterations) {
+    result.curve.reference = run.unigram_entropy;
+    result.curve.reference_name = "unigram entropy";
+    if (is_quiet()) return;
     if (run.options.logging.metrics_file) {
       metrics_.emplace(*run.options.logging.metrics_file, run.trainer.position().iteration);
     }
     if (run.options.logging.tensorboard_dir)
       tensorboard_.emplace(*run.options.logging.tensorboard_dir);
-    result.curve.reference = run.unigram_entropy;
-    result.curve.reference_name = "unigram entropy";
   }
 
   void step(const StepReport& report) {
@@ -104,7 +106,7 @@ void save(const Run& run, Reporter& reporter, int64_t iteration, bool last) {
     warn(format("iteration {} was not saved, training goes on: {}", iteration, error.what()));
     return;
   }
-  if (run.remove_old) remove_old(run, reporter);
+  if (run.remove_old && !is_quiet()) remove_old(run, reporter);
 }
 
 // Tells where a number was not finite, and ends the run unless such steps are to be skipped.
@@ -132,15 +134,16 @@ void handle_non_finite(Run& run, Reporter& reporter, const StepReport& report) {
                   "skip"});
 }
 
-// A step; where it fails before it changed a weight, as where data are bad, what was reached is
-// saved.
+// A step; where a rank that runs alone fails before it changed a weight, as where data are bad,
+// what was reached is saved. Of several, the others wait for the one that failed.
 StepReport step(const Run& run, Reporter& reporter) {
   try {
     return run.trainer.step();
   } catch (const Error&) {
     const int64_t iteration = run.trainer.position().iteration;
     reporter.flush();
-    if (run.save && run.trainer.weights_are_whole() && iteration > reporter.saved)
+    const bool alone = run.session.plan().topology.world_size() == 1;
+    if (alone && run.save && run.trainer.weights_are_whole() && iteration > reporter.saved)
       save(run, reporter, iteration, false);
     throw;
   }
@@ -155,6 +158,7 @@ RunResult run_loop(Run& run) {
   reporter.saved = run.trainer.position().iteration;
   const StopSignals signals;
   const ExitRule exit(run.options.batch, run.start);
+  run.trainer.ask([&] { return exit.vote(); });
   Inspector inspector(run.session, run.options.debug);
   if (run.trainer.position().iteration >= last) {
     reporter.line(format("nothing to do: iteration {} of {} is done",
@@ -169,7 +173,7 @@ RunResult run_loop(Run& run) {
 
     const int64_t iteration = report.iteration;
     const bool whole = iteration == last;
-    const std::optional<std::string> exit_reason = exit.reason(iteration);
+    const std::optional<std::string> exit_reason = exit.reason(iteration, report.vote);
     const bool ends = whole || exit_reason;
     // First what may not be lost: a second signal, or a validation that fails, finds it saved.
     const auto& interval = run.options.checkpoint.save_interval;

@@ -1,5 +1,7 @@
 #include "train/trainer.h"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -71,7 +73,6 @@ StepReport Trainer::step() {
   forward_backward(batch);
   step_optimizer();
 
-  const double loss_total = without_sign_of_nan(session_.scalar<double>(StepScalar::loss_total));
   const double norm = without_sign_of_nan(session_.scalar<double>(StepScalar::gradient_norm));
   const bool skipped = !std::isfinite(norm);
   stepping_ = false;
@@ -81,17 +82,43 @@ StepReport Trainer::step() {
     position_.adam_step += 1;
     position_.scheduler_samples += batch.samples;
   }
-  return {
-      .iteration = position_.iteration,
-      .consumed_samples = position_.consumed_samples,
-      .loss = loss_total / static_cast<double>(batch.counted_tokens),
-      .gradient_norm = norm,
-      .skipped = skipped,
-      .learning_rate = rate,
-      .seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
-      .global_batch = batch.samples,
-      .tokens = batch.samples * plan.shape.length,
-      .flops = plan.nominal_step_flops(static_cast<int>(batch.microbatches))};
+  StepReport report = {.iteration = position_.iteration,
+                       .consumed_samples = position_.consumed_samples,
+                       .gradient_norm = norm,
+                       .skipped = skipped,
+                       .learning_rate = rate,
+                       .global_batch = batch.samples,
+                       .tokens = batch.samples * plan.shape.length,
+                       .flops = plan.nominal_step_flops(static_cast<int>(batch.microbatches))};
+  gather(report);
+  report.loss /= static_cast<double>(batch.counted_tokens);
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+// One exchange for all that the ranks tell each other of a step.
+void Trainer::gather(StepReport& report) {
+  const std::array<double, 3> own = {session_.scalar<double>(StepScalar::loss_total), report.flops,
+                                     vote_ ? vote_() : 0};
+  gathered_.resize(own.size() * static_cast<size_t>(session_.plan().topology.world_size()));
+  session_.gather(own, gathered_, comm::Traffic::loss);
+  report.loss = without_sign_of_nan(sum_losses(session_.plan().topology, gathered_, own.size()));
+  report.flops = 0;
+  report.vote = 0;
+  for (size_t rank = 0; rank < gathered_.size(); rank += own.size()) {
+    report.flops += gathered_[rank + 1];
+    report.vote = std::max(report.vote, gathered_[rank + 2]);
+  }
+}
+
+double sum_losses(const parallel::Topology& topology, std::span<const double> totals,
+                  size_t stride) {
+  double loss = 0;
+  for (int d = 0; d < topology.data(); ++d) {
+    const Rank last = topology.rank({.pipeline = topology.pipeline() - 1, .tensor = 0, .data = d});
+    loss += totals[static_cast<size_t>(last.value) * stride];
+  }
+  return loss;
 }
 
 std::string Trainer::find_non_finite() {
@@ -137,7 +164,8 @@ double evaluate_loss(engine::Session& session, std::shared_ptr<const data::Batch
   TRIREME_ASSERT(samples % batch == 0, "an evaluation takes whole batches");
   const int64_t end = first + samples;
   data::BatchFeed feed(
-      std::move(batches), {.micro_batch = plan.batch.sequences},
+      std::move(batches),
+      {.micro_batch = plan.batch.sequences, .ranks = plan.topology.data(), .rank = plan.at.data},
       [=](int64_t at) { return at < end ? batch : 0; }, reading);
   feed.seek(first);
   session.set_scalar(StepScalar::loss_total, 0.0);
@@ -147,8 +175,12 @@ double evaluate_loss(engine::Session& session, std::shared_ptr<const data::Batch
     counted += feed.begin().counted_tokens;
     run_actions(session, schedule, feed);
   }
+  session.finish_messages();
   require_counted(counted, first);
-  return session.scalar<double>(StepScalar::loss_total) / static_cast<double>(counted);
+  const std::array<double, 1> own = {session.scalar<double>(StepScalar::loss_total)};
+  std::vector<double> totals(static_cast<size_t>(plan.topology.world_size()));
+  session.gather(own, totals, comm::Traffic::loss);
+  return sum_losses(plan.topology, totals, 1) / static_cast<double>(counted);
 }
 
 }  // namespace trireme::train

@@ -30,7 +30,8 @@ struct StepReport {
   double seconds = 0;
   int64_t global_batch = 0;  ///< B of this step, sequences
   int64_t tokens = 0;        ///< s B
-  double flops = 0;          ///< of this rank, as the paper counts them
+  double flops = 0;          ///< of all ranks, as the paper counts them
+  double vote = 0;           ///< the largest of the ranks' votes
 };
 
 /// One rank's training: each step runs the schedule and steps the optimizer.
@@ -50,9 +51,13 @@ class Trainer {
   /// Continues from a saved position.
   void resume(const Position& position) { position_ = position; }
 
+  /// Asked on every rank behind each step; all come to know the largest.
+  void ask(std::function<double()> vote) { vote_ = std::move(vote); }
+
   /// One global batch: forward and backward of every microbatch by the schedule, gradients joined,
-  /// one optimizer step. Where the gradient is not finite no weight, moment or count of updates
-  /// changes; the data are consumed.
+  /// one optimizer step. Called by all ranks, which get the same report but for the seconds. Where
+  /// the gradient is not finite no weight, moment or count of updates changes; the data are
+  /// consumed.
   StepReport step();
 
   /// Runs the last batch again, watching every op: where its first number that is not finite
@@ -64,18 +69,27 @@ class Trainer {
   void write_step_scalars(double learning_rate, int64_t counted_tokens);
   void forward_backward(const data::GlobalBatch& batch);
   void step_optimizer();
+  void gather(StepReport& report);
 
   engine::Session& session_;
   data::BatchFeed feed_;
   LearningRate rate_;
+  std::function<double()> vote_;
+  std::vector<double> gathered_;  // [world rank][number]
   Position position_;
   int64_t last_first_ = 0;  // sample with which the last batch began
   bool overfit_ = false;
   bool stepping_ = false;  // the optimizer's step is under way
 };
 
-/// Mean loss in nats per counted token over `samples` samples from position `first` of some
-/// held-out data, by the plan's evaluation; a multiple of the samples of its batches.
+/// The loss of all data ranks in their order, each from its last stage. totals: of every rank, by
+/// world rank, `stride` numbers apart.
+[[nodiscard]] double sum_losses(const parallel::Topology& topology, std::span<const double> totals,
+                                size_t stride);
+
+/// Called by all ranks, which get the same: mean loss in nats per counted token over `samples`
+/// samples from position `first` of some held-out data, by the plan's evaluation; a multiple of the
+/// samples of its batches.
 [[nodiscard]] double evaluate_loss(engine::Session& session,
                                    std::shared_ptr<const data::Batches> batches, int64_t first,
                                    int64_t samples, const data::FeedOptions& reading = {});

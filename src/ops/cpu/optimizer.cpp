@@ -97,9 +97,7 @@ void square_sums(device::Stream& stream, const program::SquareSums& op,
 
 void clip_factor(device::Stream&, const program::ClipFactor& op, const Arguments& arguments) {
   const auto* squares = arguments.pointer<const double>(op.kSquares);
-  double sum = 0;
-  for (int64_t block = 0; block < op.blocks; ++block) sum += squares[block];
-  const double norm = std::sqrt(sum);
+  const double norm = std::sqrt(op.sum(squares));
   *arguments.pointer<double>(op.kNorm) = norm;
   float& factor = *arguments.pointer<float>(op.kFactor);
   factor = op.clip == 0 ? 1.0F : static_cast<float>(std::min(1.0, op.clip / (norm + 1e-6)));

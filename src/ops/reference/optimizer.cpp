@@ -24,9 +24,7 @@ void clip_factor(device::Stream&, const program::ClipFactor& op, const Arguments
   const auto* squares = arguments.pointer<const double>(op.kSquares);
   double* norm = arguments.pointer<double>(op.kNorm);
   T* factor = arguments.pointer<T>(op.kFactor);
-  double sum = 0;
-  for (int64_t block = 0; block < op.blocks; ++block) sum += squares[block];
-  *norm = std::sqrt(sum);
+  *norm = std::sqrt(op.sum(squares));
   *factor = op.clip == 0 ? T{1} : static_cast<T>(std::min(1.0, op.clip / (*norm + 1e-6)));
   if (!std::isfinite(*norm)) *factor = program::kSkipStep;
 }

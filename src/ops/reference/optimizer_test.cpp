@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -43,6 +44,18 @@ TEST(ClipFactor, ScalesTheNormDownToTheLimitAndNeverUp) {
     EXPECT_EQ(clip.as<double>(ClipFactor::kNorm)[0], 5);
     EXPECT_EQ(clip[ClipFactor::kFactor][0], row.factor);
   }
+}
+
+TEST(ClipFactor, AddsInTheOrderOfTheTable) {
+  // So that the bits show it: 1 is lost behind 2^60, not in front of its negative.
+  constexpr std::array<program::SquareRun, 2> kOrder = {{{2, 1}, {0, 2}}};
+  WideOp clip({.op = ClipFactor{.blocks = 3, .clip = 0, .order = kOrder}});
+  const auto squares = clip.as<double>(ClipFactor::kSquares);
+  squares[0] = -0x1p60;
+  squares[1] = 1;
+  squares[2] = 0x1p60;
+  clip.run();
+  EXPECT_EQ(clip.as<double>(ClipFactor::kNorm)[0], 1);
 }
 
 TEST(ClipFactor, SaysThatAStepIsNotTakenWhereTheNormIsNotFinite) {

@@ -146,6 +146,12 @@ Arithmetic of(const program::AllReduceStart&, int) {
 Arithmetic of(const program::AllReduceWait&, int) {
   return {};
 }
+Arithmetic of(const program::AllGatherStart&, int) {
+  return {};
+}
+Arithmetic of(const program::AllGatherWait&, int) {
+  return {};
+}
 
 // Floating-point elements of an operand as double.
 std::vector<double> widened(const HostOperands& operands, int operand) {

@@ -30,19 +30,14 @@ Outcome run_with(const Case& c) {
   return run(c, {.device = &device, .kernels = &table, .profile = {}});
 }
 
-bool is_collective(size_t kind) {
-  return kind == program::OpSpec(program::AllReduceStart{}).index() ||
-         kind == program::OpSpec(program::AllReduceWait{}).index();
-}
-
 TEST(Cases, CoverEveryOpKindButTheCollectives) {
   std::set<size_t> tested;
   std::set<size_t> benched;
   for (const Case& c : cases_for_tests()) tested.insert(c.op.index());
   for (const Case& c : cases_for_bench()) benched.insert(c.op.index());
   for (size_t kind = 0; kind < program::kOpKinds; ++kind) {
-    EXPECT_EQ(tested.count(kind), is_collective(kind) ? 0U : 1U) << kind;
-    EXPECT_EQ(benched.count(kind), is_collective(kind) ? 0U : 1U) << kind;
+    EXPECT_EQ(tested.count(kind), program::is_collective(kind) ? 0U : 1U) << kind;
+    EXPECT_EQ(benched.count(kind), program::is_collective(kind) ? 0U : 1U) << kind;
   }
 }
 

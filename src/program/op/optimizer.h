@@ -1,4 +1,6 @@
 #pragma once
+#include <span>
+
 #include "program/operand.h"
 
 namespace trireme::program {
@@ -34,14 +36,33 @@ struct SquareSums {
 /// The factor of a step that is not taken: no gradient is scaled by a negative number.
 inline constexpr float kSkipStep = -1;
 
+/// A run of the array of squares.
+struct SquareRun {
+  int64_t first = 0;
+  int64_t blocks = 0;
+};
+
 /// norm = sqrt(sum of squares, in order); factor = min(1, clip / (norm + 1e-6)), 1 where clip is 0
-/// (off), kSkipStep where the norm is not finite.
+/// (off), kSkipStep where the norm is not finite. The order is that of the tensor table, also where
+/// the squares lie as they were gathered: rank by rank.
 ///   squares [blocks]   norm [1], f64   factor [1], f32
 struct ClipFactor {
   static constexpr std::string_view kName = "clip_factor";
   enum { kSquares, kNorm, kFactor };
   int64_t blocks = 0;
   double clip = 1;
+  std::span<const SquareRun> order = {};  ///< of the sum, the block's; empty: as they lie
+
+  /// The sum in order.
+  [[nodiscard]] double sum(const double* squares) const {
+    double sum = 0;
+    const auto add = [&](const SquareRun& run) {
+      for (int64_t i = run.first; i < run.first + run.blocks; ++i) sum += squares[i];
+    };
+    if (order.empty()) add({0, blocks});
+    for (const SquareRun& run : order) add(run);
+    return sum;
+  }
 
   [[nodiscard]] std::vector<Operand> operands() const {
     return {{"squares", Access::read, DType::f64, blocks},
