@@ -14,6 +14,8 @@ void TrainOptions::declare(config::OptionSet& set) {
   set.add(data);
   set.add(tokenizer);
   set.add(parallel);
+  set.add(pipeline);
+  set.add(communication);
   set.add(engine);
   set.add(checkpoint);
   set.add(logging);

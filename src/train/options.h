@@ -1,6 +1,7 @@
 #pragma once
 #include "config/groups/batch.h"
 #include "config/groups/checkpoint.h"
+#include "config/groups/communication.h"
 #include "config/groups/data.h"
 #include "config/groups/debug.h"
 #include "config/groups/engine.h"
@@ -8,6 +9,7 @@
 #include "config/groups/model.h"
 #include "config/groups/optimizer.h"
 #include "config/groups/parallel.h"
+#include "config/groups/pipeline.h"
 #include "config/groups/tokenizer.h"
 #include "config/option_set.h"
 #include "model/run_plan.h"
@@ -23,6 +25,8 @@ struct TrainOptions {
   config::DataOptions data;
   config::TokenizerOptions tokenizer;
   config::ParallelOptions parallel;
+  config::PipelineOptions pipeline;
+  config::CommunicationOptions communication;
   config::EngineOptions engine;
   config::CheckpointOptions checkpoint;
   config::LoggingOptions logging;
