@@ -136,7 +136,8 @@ TEST(MegatronScript, GetsNotesOnStandardErrorOrOneMessage) {
   EXPECT_EQ(works.status, 0);
   EXPECT_EQ(works.text,
             "note: --use-flash-attn: the program has one implementation of each op\n"
-            "note: --distributed-backend nccl: this version runs one rank, which sends nothing\n");
+            "note: --distributed-backend nccl: ranks exchange data by this program's own means "
+            "(threads, MPI); no result depends on them\n");
   const Outcome refused =
       errors_of(small + "--use-flash-attn --swiglu --append-eod --rotary-base 1");
   EXPECT_EQ(refused.status, 2);

@@ -126,18 +126,6 @@ Pipeline built_in(const ScheduleOptions& options, const config::OptionSet& set) 
                                   .group = static_cast<int>(options.group_size.value_or(0))});
 }
 
-// Says what is unusual in a user's schedule that is valid.
-void note_differences(const Pipeline& pipeline) {
-  for (int rank = 0; rank < pipeline.stages(); ++rank) {
-    const auto action = schedule::sum_out_of_order(pipeline.of(rank));
-    if (!action) continue;
-    note(
-        format("rank {} adds the gradients of chunk {} in another order ({} behind a later "
-               "microbatch): the last bits of the sums differ from those of the built-in schedules",
-               rank, action->chunk.value, action->text()));
-  }
-}
-
 // Bubble and what each rank needs.
 std::string summary(const Pipeline& pipeline, const Timeline& times,
                     const ScheduleOptions& options) {
@@ -207,7 +195,7 @@ int run(const ScheduleOptions& options, const config::OptionSet& set) {
     pipeline = schedule::insert_communication(schedule::parse_pipeline(
         read_file(*options.schedule_file), options.schedule_file->string()));
     note(format("{} is a valid schedule", options.schedule_file->string()));
-    note_differences(pipeline);
+    for (const std::string& line : schedule::notes_on_sums(pipeline)) note(line);
   } else {
     pipeline = built_in(options, set);
   }

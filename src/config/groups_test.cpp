@@ -10,6 +10,7 @@
 #include "config/groups/batch.h"
 #include "config/groups/checkpoint.h"
 #include "config/groups/common.h"
+#include "config/groups/communication.h"
 #include "config/groups/data.h"
 #include "config/groups/debug.h"
 #include "config/groups/engine.h"
@@ -19,6 +20,7 @@
 #include "config/groups/model.h"
 #include "config/groups/optimizer.h"
 #include "config/groups/parallel.h"
+#include "config/groups/pipeline.h"
 #include "config/groups/preprocess.h"
 #include "config/groups/tokenizer.h"
 #include "config/groups/tokenizer_code.h"
@@ -38,11 +40,12 @@ using testing::Trainer;
 
 template <class T>
 class EveryGroup : public ::testing::Test {};
-using Groups = ::testing::Types<CommonOptions, ModelOptions, BatchOptions, OptimizerOptions,
-                                ParallelOptions, EngineOptions, DataOptions, TokenizerOptions,
-                                CheckpointOptions, LoggingOptions, DebugOptions, EvaluateOptions,
-                                GenerateOptions, PreprocessOptions, TokenizerTrainOptions,
-                                TokenizerCodeOptions, TokenizerEncodeOptions, testing::Sample>;
+using Groups =
+    ::testing::Types<CommonOptions, ModelOptions, BatchOptions, OptimizerOptions, ParallelOptions,
+                     PipelineOptions, CommunicationOptions, EngineOptions, DataOptions,
+                     TokenizerOptions, CheckpointOptions, LoggingOptions, DebugOptions,
+                     EvaluateOptions, GenerateOptions, PreprocessOptions, TokenizerTrainOptions,
+                     TokenizerCodeOptions, TokenizerEncodeOptions, testing::Sample>;
 TYPED_TEST_SUITE(EveryGroup, Groups);
 
 // Text with everything that a file format could trip over.
@@ -175,7 +178,8 @@ TEST(AllGroups, AreThoseTestedHere) {
   const std::set<const Group*> tested = {
       &CommonOptions::group(),         &ModelOptions::group(),
       &BatchOptions::group(),          &OptimizerOptions::group(),
-      &ParallelOptions::group(),       &EngineOptions::group(),
+      &ParallelOptions::group(),       &PipelineOptions::group(),
+      &CommunicationOptions::group(),  &EngineOptions::group(),
       &DataOptions::group(),           &TokenizerOptions::group(),
       &CheckpointOptions::group(),     &LoggingOptions::group(),
       &DebugOptions::group(),          &EvaluateOptions::group(),
@@ -280,6 +284,8 @@ TEST(Trainer, ReadsAPastedLaunchLine) {
   EXPECT_EQ(again.batch, trainer.batch);
   EXPECT_EQ(again.optimizer, trainer.optimizer);
   EXPECT_EQ(again.parallel, trainer.parallel);
+  EXPECT_EQ(again.pipeline, trainer.pipeline);
+  EXPECT_EQ(again.communication, trainer.communication);
   EXPECT_EQ(again.engine, trainer.engine);
   EXPECT_EQ(again.data, trainer.data);
   EXPECT_EQ(again.tokenizer, trainer.tokenizer);
@@ -319,6 +325,25 @@ TEST(Trainer, HasMegatronsDefaults) {
   EXPECT_EQ(trainer.logging.eval_iters, 100);
 }
 
+TEST(Trainer, OverlapsReductionsAndChoosesOrderAndScatterGatherUnlessTold) {
+  Trainer trainer;
+  trainer.options.read(kSmall);
+  EXPECT_TRUE(trainer.communication.overlap_grad_reduce) << "Megatron-LM's default is off";
+  EXPECT_EQ(trainer.communication.ddp_bucket_size * 4, 4 << 20);
+  EXPECT_EQ(trainer.communication.scatter_gather_tensors_in_pipeline, std::nullopt);
+  EXPECT_EQ(trainer.pipeline.schedule, std::nullopt);
+  Trainer told;
+  Words arguments = kSmall;
+  for (const char* word : {"--no-overlap-grad-reduce", "--scatter-gather-tensors-in-pipeline",
+                           "--pipeline-layout", "auto", "--schedule", "gpipe"})
+    arguments.emplace_back(word);
+  told.options.read(arguments);
+  EXPECT_FALSE(told.communication.overlap_grad_reduce);
+  EXPECT_EQ(told.communication.scatter_gather_tensors_in_pipeline, true);
+  EXPECT_TRUE(told.pipeline.balanced());
+  EXPECT_EQ(told.pipeline.schedule, PipelineSchedule::gpipe);
+}
+
 TEST(Trainer, RefusesOptionsThatDoNotGoTogether) {
   const std::vector<std::pair<Words, std::string>> cases = {
       {{"--max-position-embeddings", "16"}, "max-position-embeddings 16 is below seq-length 32"},
@@ -350,6 +375,24 @@ TEST(Trainer, RefusesOptionsThatDoNotGoTogether) {
       {{"--keep-last", "5"}, "keep-last without save"},
       {{"--save-retain-interval", "5"}, "save-retain-interval without save"},
       {{"--save", "a", "--save-interval", "4", "--save-retain-interval", "10"}, "use 12"},
+      {{"--num-virtual-stages-per-pipeline-rank", "2", "--num-layers-per-virtual-pipeline-stage",
+        "1"},
+       "num-virtual-stages-per-pipeline-rank and num-layers-per-virtual-pipeline-stage are both"},
+      {{"--pipeline-model-parallel-layout", "Et|tL", "--num-virtual-stages-per-pipeline-rank", "1"},
+       "the layout's text says how many chunks"},
+      {{"--pipeline-model-parallel-layout", "Et|tL", "--num-layers-per-virtual-pipeline-stage",
+        "1"},
+       "the layout's text says how many layers"},
+      {{"--pipeline-model-parallel-layout", "Et|tL", "--pipeline-layout", "equal"},
+       "pipeline-model-parallel-layout and pipeline-layout are both given"},
+      {{"--pipeline-layout", "auto", "--num-layers-per-virtual-pipeline-stage", "1"},
+       "use num-virtual-stages-per-pipeline-rank with it"},
+      {{"--schedule-file", "mine.txt", "--schedule", "gpipe"},
+       "schedule-file and schedule are both given"},
+      {{"--schedule-file", "mine.txt", "--microbatch-group-size-per-virtual-pipeline-stage", "2"},
+       "the file says the order"},
+      {{"--schedule", "1f1b", "--microbatch-group-size-per-virtual-pipeline-stage", "2"},
+       "use schedule interleaved"},
       {{"--exit-on-missing-checkpoint"}, "exit-on-missing-checkpoint without load"},
   };
   for (const auto& [more, part] : cases) {

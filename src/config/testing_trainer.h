@@ -1,6 +1,7 @@
 #pragma once
 #include "config/groups/batch.h"
 #include "config/groups/checkpoint.h"
+#include "config/groups/communication.h"
 #include "config/groups/data.h"
 #include "config/groups/debug.h"
 #include "config/groups/engine.h"
@@ -8,6 +9,7 @@
 #include "config/groups/model.h"
 #include "config/groups/optimizer.h"
 #include "config/groups/parallel.h"
+#include "config/groups/pipeline.h"
 #include "config/groups/tokenizer.h"
 #include "config/option_set.h"
 
@@ -21,6 +23,8 @@ struct Trainer {
   BatchOptions batch;
   OptimizerOptions optimizer;
   ParallelOptions parallel;
+  PipelineOptions pipeline;
+  CommunicationOptions communication;
   EngineOptions engine;
   DataOptions data;
   TokenizerOptions tokenizer;
@@ -34,6 +38,8 @@ struct Trainer {
     options.add(batch);
     options.add(optimizer);
     options.add(parallel);
+    options.add(pipeline);
+    options.add(communication);
     options.add(engine);
     options.add(data);
     options.add(tokenizer);

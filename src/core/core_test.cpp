@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/log.h"
+#include "core/nearest_values.h"
 #include "core/shape.h"
 #include "core/table.h"
 
@@ -51,6 +52,15 @@ TEST(TextTable, AlignsColumnsByCodePoints) {
             "größe    1.5\n"
             "-----  -----\n"
             "x      10.25\n");
+}
+
+TEST(NearestValues, StandAroundWhatIsImpossible) {
+  EXPECT_EQ(nearest_multiples(30, 8), "24 or 32");
+  EXPECT_EQ(nearest_multiples(5, 8), "8");
+  EXPECT_EQ(nearest_divisors(5, 12), "4 or 6");
+  EXPECT_EQ(nearest_divisors(7, 12), "6 or 12");
+  EXPECT_EQ(nearest_divisors(2, 7), "1 or 7");
+  EXPECT_EQ(nearest_divisors(13, 12), "12");
 }
 
 TEST(Units, ReadWell) {

@@ -1,7 +1,10 @@
 #include "model/gpt_shape.h"
 
+#include <numeric>
+
 #include "core/error.h"
 #include "core/format.h"
+#include "core/nearest_values.h"
 
 namespace trireme::model {
 namespace {
@@ -9,12 +12,6 @@ namespace {
 void require(bool holds, const std::string& what, const std::string& rule,
              const std::string& remedy) {
   if (!holds) fail_usage({.where = "model", .what = what, .rule = rule, .remedy = remedy});
-}
-
-// "use 760 or 768": the multiples of `of` around `value`.
-std::string nearest_multiples(int64_t value, int64_t of) {
-  const int64_t below = value / of * of;
-  return below > 0 ? format("use {} or {}", below, below + of) : format("use {}", of);
 }
 
 }  // namespace
@@ -36,7 +33,7 @@ void require_possible(const GptShape& shape, const BatchShape& batch,
   require(shape.hidden % shape.heads == 0,
           format("--hidden-size {} with --num-attention-heads {}", shape.hidden, shape.heads),
           "the hidden size is a multiple of the number of heads",
-          nearest_multiples(shape.hidden, shape.heads) + " as hidden size");
+          format("use --hidden-size {}", nearest_multiples(shape.hidden, shape.heads)));
   require(
       shape.length <= shape.positions,
       format("--seq-length {} with --max-position-embeddings {}", shape.length, shape.positions),
@@ -46,10 +43,14 @@ void require_possible(const GptShape& shape, const BatchShape& batch,
   require(shape.heads % t == 0,
           format("{} attention heads over {} tensor-parallel ranks", shape.heads, t),
           "each rank gets whole heads, equally many",
-          "choose a tensor parallel size that divides the heads");
+          format("use --tensor-model-parallel-size {}",
+                 nearest_divisors(t, std::gcd(shape.heads, shape.ffn))));
   require(shape.ffn % t == 0,
           format("--ffn-hidden-size {} over {} tensor-parallel ranks", shape.ffn, t),
-          "each rank gets as many columns", nearest_multiples(shape.ffn, t));
+          "each rank gets as many columns",
+          format("use --ffn-hidden-size {}, or --tensor-model-parallel-size {}",
+                 nearest_multiples(shape.ffn, t),
+                 nearest_divisors(t, std::gcd(shape.heads, shape.ffn))));
   // The random format has 24 bits for layers; 32-bit token ids and positions.
   require(shape.layers < (1 << 24) && shape.vocabulary <= INT32_MAX && shape.positions <= INT32_MAX,
           "layers, vocabulary or positions", "below 2^24 layers, 2^31 words and positions", "");

@@ -284,7 +284,7 @@ TEST(RunPlan, RefusesImpossibleSizesWithRuleAndRemedy) {
   };
   GptShape shape = tiny();
   shape.heads = 5;
-  EXPECT_NE(message(shape).find("use 20 or 25 as hidden size"), std::string::npos)
+  EXPECT_NE(message(shape).find("use --hidden-size 20 or 25"), std::string::npos)
       << message(shape);
   shape = tiny();
   shape.length = 17;

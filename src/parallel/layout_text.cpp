@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/nearest_values.h"
 #include "parallel/stages.h"
 
 namespace trireme::parallel {
@@ -111,11 +112,9 @@ Layout parse_layout(std::string_view text, int layers, int pipeline_size) {
            "every layer has its place, exactly once");
   }
   if (layout.stages() % pipeline_size != 0) {
-    const int below = layout.stages() / pipeline_size * pipeline_size;
     refuse(format("{} stages for {} pipeline ranks", layout.stages(), pipeline_size),
            "the number of stages is a multiple of p",
-           below > 0 ? format("make {} or {} of them", below, below + pipeline_size)
-                     : format("make {} of them", pipeline_size));
+           format("make {} of them", nearest_multiples(layout.stages(), pipeline_size)));
   }
   return layout;
 }

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/nearest_values.h"
 #include "core/table.h"
 
 namespace trireme::parallel {
@@ -69,13 +70,12 @@ std::string Layout::placement() const {
 Layout equal_layout(int layers, int pipeline_size, int chunks_per_rank) {
   const int stages = pipeline_size * chunks_per_rank;
   if (layers < 1 || layers % stages != 0) {
-    const int below = layers / stages * stages;
     fail_usage({.where = "pipeline stages",
                 .what = format("{} layers over {} stages x {} chunks", layers, pipeline_size,
                                chunks_per_rank),
                 .rule = "the number of layers is a multiple of p v",
-                .remedy = below > 0 ? format("use {} or {} layers", below, below + stages)
-                                    : format("use {} layers", stages)});
+                .remedy = format("use {} layers, or an uneven layout (--pipeline-layout auto)",
+                                 nearest_multiples(layers, stages))});
   }
   return {.pipeline = pipeline_size,
           .layers_of = std::vector<int>(static_cast<size_t>(stages), layers / stages)};

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/nearest_values.h"
 #include "schedule/communication.h"
 
 namespace trireme::schedule {
@@ -62,20 +63,24 @@ void require_interleaving(const PipelineShape& shape) {
                 .what = format("groups of {} microbatches", group),
                 .rule = format("a group has at least p = {} and at most m = {}", p, m)});
   }
-  const int rest = m % group;
-  if (rest == 0 || (shape.group > 0 && rest >= p)) return;
-  const int below = m - rest;
+  if (can_interleave(shape)) return;
   fail_usage(
       {.where = "interleaved schedule",
        .what = format("{} microbatches", m),
        .rule = shape.group > 0
                    ? format("the last group has at least p = {} (groups of {})", p, group)
                    : format("interleaving needs a multiple of p = {} (SC'21 section 2.2.2)", p),
-       .remedy =
-           below > 0 ? format("use {} or {}", below, below + group) : format("use {}", group)});
+       .remedy = format("use {}", nearest_multiples(m, group))});
 }
 
 }  // namespace
+
+bool can_interleave(const PipelineShape& shape) {
+  const int rest = shape.microbatches % shape.group_size();
+  if (shape.group == 0) return rest == 0;
+  const bool fits = shape.stages <= shape.group && shape.group <= shape.microbatches;
+  return fits && (rest == 0 || rest >= shape.stages);
+}
 
 Schedule gpipe(const PipelineShape& shape, int /*pipeline_rank*/) {
   return with_warm_up(shape, shape.microbatches * shape.chunks);

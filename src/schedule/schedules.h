@@ -31,11 +31,16 @@ struct PipelineShape {
 /// N being the group, then in turn, then the remaining backwards. Every rank takes the same
 /// sequence of (chunk, microbatch): group by group, in it chunk by chunk; backwards with the chunks
 /// the other way round. Throws a usage error unless v >= 2, p <= N <= m and m mod N is 0 or at
-/// least p: by default, m a multiple of p. Source: SC'21 section 2.2.2, figure 4 (bottom).
+/// least p (can_interleave): by default, m a multiple of p. Source: SC'21 section 2.2.2, figure 4
+/// (bottom).
 [[nodiscard]] Schedule interleaved(const PipelineShape& shape, int pipeline_rank);
 
 /// All forwards, no backward, no step: evaluation. Equal on all ranks.
 [[nodiscard]] Schedule forward_only(const PipelineShape& shape, int pipeline_rank = 0);
+
+/// Whether the interleaved schedule exists for this p, m and group: p <= N <= m and m mod N is 0 or
+/// at least p, without a group of one's own m mod p is 0.
+[[nodiscard]] bool can_interleave(const PipelineShape& shape);
 
 enum class ScheduleKind { gpipe, one_forward_one_backward, interleaved, forward_only };
 

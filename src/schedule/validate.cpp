@@ -209,6 +209,19 @@ std::optional<Action> sum_out_of_order(const Schedule& schedule) {
   return std::nullopt;
 }
 
+std::vector<std::string> notes_on_sums(const Pipeline& pipeline) {
+  std::vector<std::string> notes;
+  for (int rank = 0; rank < pipeline.stages(); ++rank) {
+    const auto action = sum_out_of_order(pipeline.of(rank));
+    if (!action) continue;
+    notes.push_back(
+        format("rank {} adds the gradients of chunk {} in another order ({} behind a later "
+               "microbatch): the last bits of the sums differ from those of the built-in schedules",
+               rank, action->chunk.value, action->text()));
+  }
+  return notes;
+}
+
 void validate(const Schedule& schedule) {
   check_rank(schedule);
   if (const auto action = sum_out_of_order(schedule)) {

@@ -1,5 +1,7 @@
 #pragma once
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "schedule/pipeline.h"
 
@@ -15,6 +17,10 @@ void check_rank(const Schedule& schedule, const std::string& where = "schedule")
 /// The first weight gradient that a chunk adds out of the ascending order of microbatches, where
 /// there is one: sums in another order have other last bits.
 [[nodiscard]] std::optional<Action> sum_out_of_order(const Schedule& schedule);
+
+/// For people: a line for each rank that adds gradients in another order than the built-in
+/// schedules do.
+[[nodiscard]] std::vector<std::string> notes_on_sums(const Pipeline& pipeline);
 
 /// What the engine runs: check_rank(), and gradients are added in ascending order.
 void validate(const Schedule& schedule);

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/nearest_values.h"
 
 namespace trireme::train {
 
@@ -14,6 +15,8 @@ void TrainOptions::declare(config::OptionSet& set) {
   set.add(data);
   set.add(tokenizer);
   set.add(parallel);
+  set.add(pipeline);
+  set.add(communication);
   set.add(engine);
   set.add(checkpoint);
   set.add(logging);
@@ -38,19 +41,25 @@ model::GptShape gpt_shape(const config::ModelOptions& options, int64_t vocabular
                                                : model::AttentionForm::recomputed};
 }
 
-parallel::Topology topology(const config::ParallelOptions& parallel, int64_t ranks) {
+parallel::RankOrder rank_order(const config::CommunicationOptions& options) {
+  return options.use_tp_pp_dp_mapping ? parallel::RankOrder::tensor_pipeline_data
+                                      : parallel::RankOrder::tensor_data_pipeline;
+}
+
+parallel::Topology topology(const config::ParallelOptions& parallel, int64_t ranks,
+                            parallel::RankOrder order) {
   const int64_t t = parallel.tensor_model_parallel_size;
   const int64_t p = parallel.pipeline_model_parallel_size;
   if (ranks % (t * p) != 0) {
     fail_usage(
         {.where = "topology",
-         .what = format(
-             "{} ranks with --pipeline-model-parallel-size {} and --tensor-model-parallel-size {}",
-             ranks, p, t),
-         .rule = "ranks = p t d",
-         .remedy = format("use --ranks {} or a multiple of it", t * p)});
+         .what = format("{} ranks, and no d with which p {} x t {} x d = {}", ranks, p, t, ranks),
+         .rule =
+             "ranks = p t d (--pipeline-model-parallel-size, --tensor-model-parallel-size, and d "
+             "data-parallel ranks)",
+         .remedy = format("use {} ranks, or other sizes", nearest_multiples(ranks, t * p))});
   }
-  return {static_cast<int>(p), static_cast<int>(t), static_cast<int>(ranks / (t * p))};
+  return {static_cast<int>(p), static_cast<int>(t), static_cast<int>(ranks / (t * p)), order};
 }
 
 RunCourse run_course(const TrainOptions& options, const parallel::Topology& topology) {
@@ -68,8 +77,7 @@ int microbatches_of(int64_t global, int64_t micro_batch_size, const parallel::To
                     "a global batch of {} with --micro-batch-size {} and {} data-parallel ranks",
                     global, micro_batch_size, topology.data()),
                 .rule = "the global batch is a multiple of b d",
-                .remedy = format("use {} or {}", global / at_once * at_once,
-                                 (global / at_once + 1) * at_once)});
+                .remedy = format("use {}", nearest_multiples(global, at_once))});
   }
   constexpr int64_t kMostMicrobatches = 1 << 20;
   if (global / at_once > kMostMicrobatches) {

@@ -7,6 +7,7 @@
 #include "config/groups/all.h"
 #include "config/groups/batch.h"
 #include "config/groups/checkpoint.h"
+#include "config/groups/communication.h"
 #include "config/groups/data.h"
 #include "config/groups/debug.h"
 #include "config/groups/engine.h"
@@ -16,6 +17,7 @@
 #include "config/groups/model.h"
 #include "config/groups/optimizer.h"
 #include "config/groups/parallel.h"
+#include "config/groups/pipeline.h"
 #include "config/groups/preprocess.h"
 #include "config/groups/tokenizer.h"
 #include "config/groups/tokenizer_code.h"
@@ -61,8 +63,9 @@ void check(std::string_view toml) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view toml = fuzz::text_of(data, size);
-  check<ModelOptions, BatchOptions, OptimizerOptions, ParallelOptions, EngineOptions, DataOptions,
-        TokenizerOptions, CheckpointOptions, LoggingOptions, DebugOptions>(toml);
+  check<ModelOptions, BatchOptions, OptimizerOptions, ParallelOptions, PipelineOptions,
+        CommunicationOptions, EngineOptions, DataOptions, TokenizerOptions, CheckpointOptions,
+        LoggingOptions, DebugOptions>(toml);
   check<EvaluateOptions, TokenizerOptions, EngineOptions>(toml);
   check<GenerateOptions, TokenizerOptions, EngineOptions>(toml);
   check<PreprocessOptions, TokenizerOptions>(toml);

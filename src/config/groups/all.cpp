@@ -5,6 +5,7 @@
 #include "config/groups/batch.h"
 #include "config/groups/checkpoint.h"
 #include "config/groups/common.h"
+#include "config/groups/communication.h"
 #include "config/groups/data.h"
 #include "config/groups/debug.h"
 #include "config/groups/engine.h"
@@ -14,6 +15,7 @@
 #include "config/groups/model.h"
 #include "config/groups/optimizer.h"
 #include "config/groups/parallel.h"
+#include "config/groups/pipeline.h"
 #include "config/groups/preprocess.h"
 #include "config/groups/tokenizer.h"
 #include "config/groups/tokenizer_code.h"
@@ -29,6 +31,8 @@ std::span<const Group* const> all_groups() {
       &BatchOptions::group(),
       &OptimizerOptions::group(),
       &ParallelOptions::group(),
+      &PipelineOptions::group(),
+      &CommunicationOptions::group(),
       &EngineOptions::group(),
       &DataOptions::group(),
       &TokenizerOptions::group(),

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "core/format.h"
+#include "core/nearest_values.h"
 
 namespace trireme::config {
 namespace {
@@ -82,14 +83,11 @@ namespace {
 
 std::optional<Conflict> not_whole(const char* name, int64_t batch, int64_t microbatch) {
   if (batch % microbatch == 0) return std::nullopt;
-  const int64_t below = batch / microbatch * microbatch;
-  const int64_t above = below + microbatch;
   return Conflict{
       .names = {name, "micro-batch-size"},
       .what = format("{} {} is not a multiple of micro-batch-size {}", name, batch, microbatch),
       .rule = "a global batch consists of whole microbatches",
-      .remedy = below > 0 ? format("use {} {} or {}", name, below, above)
-                          : format("use {} {}", name, above)};
+      .remedy = format("use {} {}", name, nearest_multiples(batch, microbatch))};
 }
 
 std::optional<int64_t> whole_number(const std::string& word) {

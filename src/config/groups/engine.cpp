@@ -13,8 +13,7 @@ const Group& EngineOptions::group() {
                                      "device, whose library trireme_NAME.so lies beside the "
                                      "program, or the path of such a library"}),
           field(&O::ranks, {.name = "ranks",
-                            .help = "ranks, each a thread of this process; this version runs one "
-                                    "and plans any number",
+                            .help = "ranks, each a thread of this process; p t d of them",
                             .range = between(1, 1 << 20)}),
           field(&O::threads_per_rank, {.name = "threads-per-rank",
                                        .help = "compute threads of a rank; 0: the cores that this "

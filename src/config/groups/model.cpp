@@ -1,6 +1,7 @@
 #include "config/groups/model.h"
 
 #include "core/format.h"
+#include "core/nearest_values.h"
 
 namespace trireme::config {
 namespace {
@@ -92,14 +93,12 @@ const Group& ModelOptions::group() {
 
 std::optional<Conflict> ModelOptions::validate() const {
   if (hidden_size % num_attention_heads != 0) {
-    const int64_t below = hidden_size / num_attention_heads * num_attention_heads;
-    const int64_t above = below + num_attention_heads;
     return Conflict{.names = {"hidden-size", "num-attention-heads"},
                     .what = format("hidden-size {} is not a multiple of num-attention-heads {}",
                                    hidden_size, num_attention_heads),
                     .rule = "each head takes an equal part",
-                    .remedy = below > 0 ? format("use hidden-size {} or {}", below, above)
-                                        : format("use hidden-size {}", above)};
+                    .remedy = format("use hidden-size {}",
+                                     nearest_multiples(hidden_size, num_attention_heads))};
   }
   if (positions() < seq_length) {
     return Conflict{.names = {"max-position-embeddings", "seq-length"},

@@ -5,9 +5,13 @@
 namespace trireme::config::megatron {
 namespace {
 
-// What a run on one rank has no use for. Each becomes an option, or a truth, with more ranks.
-constexpr const char* kOneRank = "this version runs one rank";
-constexpr const char* kNothingSent = "this version runs one rank, which sends nothing";
+// Each data-parallel rank holds what it trains; the distributed optimizer will change that.
+constexpr const char* kWholeOptimizer =
+    "every data-parallel rank holds all weights and moments of its stage in this version";
+constexpr const char* kOwnMessages =
+    "ranks exchange data by this program's own means (threads, MPI); no result depends on them";
+constexpr const char* kOwnOverlap =
+    "what can be sent while something computes, is; no result depends on it";
 
 }  // namespace
 
@@ -39,28 +43,30 @@ Section kernels_section() {
 }
 
 Section parallel_section() {
-  constexpr const char* not_interleaved = "a rank has one chunk of the pipeline in this version";
   Section s = {.title = "Parallelism"};
-  same(s, {"tensor-model-parallel-size", "pipeline-model-parallel-size"});
+  same(s, {"tensor-model-parallel-size", "pipeline-model-parallel-size",
+           "num-layers-per-virtual-pipeline-stage", "num-virtual-stages-per-pipeline-rank",
+           "microbatch-group-size-per-virtual-pipeline-stage", "pipeline-model-parallel-layout",
+           "use-tp-pp-dp-mapping"});
   refused(s, Takes::one, {"model-parallel-size"}, "Megatron-LM does not take it any more",
           "use --tensor-model-parallel-size");
   always_at(s, "context-parallel-size", {"1"}, "a sequence is not cut over ranks");
   refused(s, Takes::several, {"cp-comm-type", "hierarchical-context-parallel-sizes"},
           "a sequence is not cut over ranks", kLeaveOut);
-  refused(s, Takes::nothing, {"sequence-parallel"}, kOneRank, kLeaveOutSame);
-  refused(s, Takes::one,
-          {"num-layers-per-virtual-pipeline-stage", "num-virtual-stages-per-pipeline-rank",
-           "microbatch-group-size-per-virtual-pipeline-stage"},
-          not_interleaved, kLeaveOutSame);
-  refused(s, Takes::one,
-          {"decoder-first-pipeline-num-layers", "decoder-last-pipeline-num-layers",
-           "pipeline-model-parallel-layout", "pipeline-model-parallel-split-rank"},
-          "stages have equally many layers in this version", kLeaveOutSame);
+  refused(s, Takes::nothing, {"sequence-parallel"},
+          "tensor-parallel ranks hold whole sequences between their layers in this version",
+          kLeaveOutSame);
+  refused(s, Takes::one, {"decoder-first-pipeline-num-layers", "decoder-last-pipeline-num-layers"},
+          "one option says the layers of every stage",
+          "use --pipeline-model-parallel-layout, as in 'Ett|tttt|tttL'");
   refused(s, Takes::nothing,
-          {"account-for-embedding-in-pipeline-split", "account-for-loss-in-pipeline-split",
-           "standalone-embedding-stage"},
-          "stages have equally many layers in this version", kLeaveOutSame);
-  refused(s, Takes::nothing, {"use-tp-pp-dp-mapping"}, kOneRank, kLeaveOutSame);
+          {"account-for-embedding-in-pipeline-split", "account-for-loss-in-pipeline-split"},
+          "a balanced layout counts embedding and head by their work",
+          "use --pipeline-layout auto");
+  refused(s, Takes::nothing, {"standalone-embedding-stage"},
+          "one option says the layers of every stage",
+          "use --pipeline-model-parallel-layout, as in 'E|tt|ttL'");
+  refused(s, Takes::one, {"pipeline-model-parallel-split-rank"}, "a GPT has no encoder", kLeaveOut);
   refused(s, Takes::nothing,
           {"use-torch-fsdp2", "use-megatron-fsdp", "use-custom-fsdp", "init-model-with-meta-device",
            "fsdp-double-buffer", "torch-fsdp2-no-reshard-after-forward"},
@@ -77,53 +83,46 @@ Section parallel_section() {
 
 Section reduction_section() {
   Section s = {.title = "Communication"};
+  same(s, {"overlap-grad-reduce", "ddp-bucket-size", "no-scatter-gather-tensors-in-pipeline",
+           "distributed-timeout-minutes"});
   refused(s, Takes::nothing,
-          {"use-distributed-optimizer", "overlap-grad-reduce", "overlap-param-gather",
+          {"use-distributed-optimizer", "overlap-param-gather",
            "overlap-param-gather-with-optimizer-step"},
-          kOneRank, kLeaveOutSame);
-  refused(s, Takes::one, {"num-distributed-optimizer-instances"}, kOneRank, kLeaveOutSame);
+          kWholeOptimizer, kLeaveOutSame);
+  refused(s, Takes::one, {"num-distributed-optimizer-instances"}, kWholeOptimizer, kLeaveOutSame);
+  refused(s, Takes::one, {"ddp-num-buckets"}, "buckets are given by their size",
+          "use --ddp-bucket-size");
   always(s,
-         {"no-async-tensor-model-parallel-allreduce",
-          "async-tensor-model-parallel-allreduce",
-          "no-overlap-p2p-communication",
-          "overlap-p2p-communication-warmup-flush",
-          "no-scatter-gather-tensors-in-pipeline",
-          "use-ring-exchange-p2p",
-          "no-align-grad-reduce",
-          "no-align-param-gather",
-          "no-delay-grad-reduce",
-          "delay-grad-reduce",
-          "delay-param-gather",
-          "no-contiguous-buffers-in-local-ddp",
-          "ddp-average-in-collective",
-          "ddp-pad-buckets-for-high-nccl-busbw",
-          "ddp-reduce-scatter-with-fp32-accumulation",
-          "no-gradient-reduce-div-fusion",
-          "disable-gloo-process-groups",
-          "use-nccl-ub",
-          "use-sharp",
-          "disable-symmetric-registration",
-          "tp-comm-overlap",
-          "disable-tp-comm-overlap-ag",
-          "disable-tp-comm-overlap-rs",
-          "tp-comm-overlap-rs-dgrad",
-          "disable-tp-comm-bulk-dgrad",
-          "disable-tp-comm-bulk-wgrad",
-          "disable-tp-comm-split-ag",
-          "disable-tp-comm-split-rs"},
-         kNothingSent);
-  always_any(s,
-             {"ddp-bucket-size", "ddp-num-buckets", "suggested-communication-unit-size",
-              "tp-comm-overlap-cfg", "nccl-communicator-config-path", "sharp-enabled-group"},
-             kNothingSent);
-  always_at(s, "DDP-impl", {"local", "torch"}, kNothingSent);
-  always_at(s, "distributed-backend", {"nccl", "gloo", "mpi", "ucc"}, kNothingSent);
-  always_at(s, "tp-comm-bootstrap-backend", {"nccl", "gloo", "mpi"}, kNothingSent);
-  always_at(s, "pipeline-model-parallel-comm-backend", {"nccl", "ucc"}, kNothingSent);
-  same(s, {"distributed-timeout-minutes"});
+         {"no-async-tensor-model-parallel-allreduce", "async-tensor-model-parallel-allreduce",
+          "no-overlap-p2p-communication", "overlap-p2p-communication-warmup-flush",
+          "tp-comm-overlap", "disable-tp-comm-overlap-ag", "disable-tp-comm-overlap-rs",
+          "tp-comm-overlap-rs-dgrad", "disable-tp-comm-bulk-dgrad", "disable-tp-comm-bulk-wgrad",
+          "disable-tp-comm-split-ag", "disable-tp-comm-split-rs"},
+         kOwnOverlap);
+  always_any(s, {"tp-comm-overlap-cfg"}, kOwnOverlap);
+  always(s, {"no-align-grad-reduce", "no-delay-grad-reduce", "delay-grad-reduce"},
+         "each stage adds a bucket's gradients when they are there, on its own");
+  always(s, {"no-align-param-gather", "delay-param-gather"}, "no weights are gathered");
+  always_any(s, {"suggested-communication-unit-size"}, "no weights are gathered");
+  always(s, {"no-contiguous-buffers-in-local-ddp"},
+         "gradients lie side by side in memory from the start, which costs no copy");
+  always(s, {"ddp-average-in-collective", "no-gradient-reduce-div-fusion"},
+         "gradients are divided once, at the loss, and then only added");
+  always(s, {"ddp-reduce-scatter-with-fp32-accumulation"}, "gradients are added in fp32");
+  always(
+      s,
+      {"use-ring-exchange-p2p", "ddp-pad-buckets-for-high-nccl-busbw",
+       "disable-gloo-process-groups", "use-nccl-ub", "use-sharp", "disable-symmetric-registration"},
+      kOwnMessages);
+  always_any(s, {"nccl-communicator-config-path", "sharp-enabled-group"}, kOwnMessages);
+  always_at(s, "DDP-impl", {"local", "torch"}, kOwnMessages);
+  always_at(s, "distributed-backend", {"nccl", "gloo", "mpi", "ucc"}, kOwnMessages);
+  always_at(s, "tp-comm-bootstrap-backend", {"nccl", "gloo", "mpi"}, kOwnMessages);
+  always_at(s, "pipeline-model-parallel-comm-backend", {"nccl", "ucc"}, kOwnMessages);
   refused(s, Takes::one, {"distributed-timeout-seconds-after-init"},
           "the limit is the same from start to end", "use --distributed-timeout-seconds instead");
-  refused(s, Takes::several, {"high-priority-stream-groups"}, kOneRank, kLeaveOutSame);
+  refused(s, Takes::several, {"high-priority-stream-groups"}, "this version runs on the CPU",
+          kLeaveOutSame);
   refused(s, Takes::nothing, {"defer-embedding-wgrad-compute", "delay-wgrad-compute"},
           "each weight gradient is computed right behind its input gradient", kLeaveOutSame);
   refused(s, Takes::one, {"wgrad-deferral-limit"},

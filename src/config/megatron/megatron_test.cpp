@@ -99,7 +99,7 @@ TEST(PastedScript, OfASmallGptWorksWithNotes) {
       "--eval-interval 1000 --eval-iters 10 --local_rank=0 --ddp-bucket-size 40000000 "
       "--ckpt-format torch");
   EXPECT_EQ(outcome.failure, "");
-  EXPECT_EQ(outcome.notes.size(), 16U);
+  EXPECT_EQ(outcome.notes.size(), 15U);
   EXPECT_EQ(outcome.notes.front(), "--use-mcore-models: there is one implementation of the model");
   for (const std::string& note : outcome.notes) {
     EXPECT_TRUE(starts_with(note, "--")) << note;
@@ -170,6 +170,24 @@ TEST(PastedScript, ComparesNumbersAsNumbersAndRefusesValuesThatMeanSomethingElse
             "2: command line: --use-flash-attn was given '2'; it takes no value (a flag)");
 }
 
+TEST(PastedScript, HasTheOptionsOfACutOverRanks) {
+  Trainer trainer;
+  trainer.options.read(split(
+      kSmall +
+      "--tensor-model-parallel-size 2 --pipeline-model-parallel-size 4 "
+      "--num-virtual-stages-per-pipeline-rank 3 --use-tp-pp-dp-mapping --ddp-bucket-size 40000000 "
+      "--no-scatter-gather-tensors-in-pipeline --overlap-grad-reduce "
+      "--microbatch-group-size-per-virtual-pipeline-stage 6"));
+  EXPECT_TRUE(trainer.options.notes().empty());
+  EXPECT_EQ(trainer.pipeline.num_virtual_stages_per_pipeline_rank, 3);
+  EXPECT_EQ(trainer.pipeline.microbatch_group_size_per_virtual_pipeline_stage, 6);
+  EXPECT_TRUE(trainer.communication.use_tp_pp_dp_mapping);
+  EXPECT_EQ(trainer.communication.ddp_bucket_size, 40'000'000);
+  EXPECT_EQ(trainer.communication.scatter_gather_tensors_in_pipeline, false);
+  EXPECT_TRUE(contains(train(kSmall + "--decoder-first-pipeline-num-layers 3").failure,
+                       "use --pipeline-model-parallel-layout"));
+}
+
 TEST(PastedScript, OfThePreprocessorIsJudgedByItsOwnTable) {
   const auto preprocess = [](const std::string& script) {
     PreprocessOptions options;
@@ -202,8 +220,8 @@ TEST(RunFileWithMegatronsNames, IsJudgedAsACommandLine) {
   EXPECT_EQ(works.failure, "");
   EXPECT_EQ(works.notes,
             (Words{"use_flash_attn: the program has one implementation of each op",
-                   "distributed-backend nccl: this version runs one rank, which sends nothing",
-                   "ddp-bucket-size 2: this version runs one rank, which sends nothing"}));
+                   "distributed-backend nccl: ranks exchange data by this program's own means "
+                   "(threads, MPI); no result depends on them"}));
   const Outcome refused = read("fp16 = true\nswiglu = 1\ncp-comm-type = ['p2p', 'a2a']\n");
   std::filesystem::remove(path);
   EXPECT_EQ(

@@ -90,7 +90,7 @@ Section logging_section() {
           "the program writes traces itself", "use --trace FILE");
   refused(s, Takes::one, {"profile-step-start", "profile-step-end"},
           "a trace begins with the first step", "use --inspect-iters");
-  refused(s, Takes::several, {"profile-ranks"}, "this version runs one rank", kLeaveOut);
+  refused(s, Takes::several, {"profile-ranks"}, "a trace is of all ranks", kLeaveOut);
   refused(s, Takes::nothing,
           {"log-straggler", "disable-straggler-on-startup", "run-workload-inspector-server"},
           "there is no detector of slow ranks", kLeaveOut);
@@ -133,8 +133,8 @@ Section experts_section() {
 Section launch_section() {
   constexpr const char* own = "the program starts its ranks itself";
   Section s = {.title = "Start (torchrun's options too)"};
-  always_at(s, "local-rank", {"0"}, "this version runs one rank",
-            "start one process, without torchrun");
+  always_at(s, "local-rank", {"0"}, "a rank finds its place itself",
+            "leave it out; start ranks with --ranks, without torchrun");
   refused(s, Takes::one, {"nproc-per-node"}, own, "leave it out; ranks are given by --ranks");
   refused(s, Takes::one, {"nnodes"}, "this version runs on one machine", kLeaveOut);
   refused(s, Takes::one,
@@ -165,7 +165,7 @@ Section other_section() {
   refused(s, Takes::nothing, {"enable-experimental"}, "what there is, is in --help", kLeaveOut);
   refused(s, Takes::one, {"train-sync-interval"}, "this version runs on the CPU", kLeaveOut);
   refused(s, Takes::one, {"check-weight-hash-across-dp-replicas-interval"},
-          "this version runs one rank", kLeaveOut);
+          "replicas hold the same weights, bit for bit, by the order of their sums", kLeaveOut);
   refused(s, Takes::nothing,
           {"bert-no-binary-head", "retro-add-retriever", "vision-pretraining", "perform-rl-step"},
           gpt, kLeaveOut);
