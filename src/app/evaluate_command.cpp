@@ -7,7 +7,7 @@
 
 #include "app/commands.h"
 #include "app/evaluation_data.h"
-#include "app/rank.h"
+#include "app/ranks.h"
 #include "app/trained_model.h"
 #include "config/groups/evaluate.h"
 #include "core/error.h"
@@ -140,14 +140,14 @@ std::string table_of(const std::vector<Json>& results) {
 // A trained model on the machine of this program, and what is asked of it.
 class Evaluation {
  public:
-  explicit Evaluation(const EvaluateCommandOptions& options)
+  Evaluation(const EvaluateCommandOptions& options, LocalRank& rank)
       : wanted_(options.evaluate),
         reader_(checkpoint::CheckpointReader::open(wanted_.load, wanted_.ckpt_step)),
         saved_(train::saved_options(reader_)),
         rows_(stored_vocabulary(reader_)),
         longest_(length_of(wanted_, saved_)),
         tokenizer_(find_tokenizer(options, saved_, reader_.folder())),
-        rank_(options.engine) {
+        rank_(rank) {
     if (tokenizer_) require_words(*tokenizer_, rows_, options.tokenizer.names_files());
   }
 
@@ -206,7 +206,7 @@ class Evaluation {
                                                              .profile = rank_.backend().profile,
                                                              .train = false,
                                                              .evaluate = true}),
-                                            rank_.backend(), rank_.tensor_group());
+                                            rank_.backend(), rank_.groups());
       train::load_weights(*session, reader_);
       return session;
     };
@@ -224,13 +224,18 @@ class Evaluation {
   int64_t rows_;     // words of the model
   int64_t longest_;  // positions of a sample, window or example
   std::optional<text::Tokenizer> tokenizer_;
-  LocalRank rank_;
+  LocalRank& rank_;
 };
 
 int run(const EvaluateCommandOptions& options, const config::OptionSet&) {
-  Evaluation evaluation(options);
-  const std::vector<Json> results = evaluation.results();
-  const std::string folder = evaluation.folder().string();
+  std::vector<Json> results;
+  std::string folder;
+  const Ranks ranks(options.engine);
+  ranks.run(parallel::Topology(), [&](LocalRank& rank) {
+    Evaluation evaluation(options, rank);
+    results = evaluation.results();
+    folder = evaluation.folder().string();
+  });
   if (options.evaluate.json) {
     say(Json{{"checkpoint", folder}, {"results", results}}.dump(2));
   } else {

@@ -6,7 +6,7 @@
 #include "app/answers.h"
 #include "app/commands.h"
 #include "app/generate_output.h"
-#include "app/rank.h"
+#include "app/ranks.h"
 #include "app/trained_model.h"
 #include "checkpoint/reader.h"
 #include "config/groups/generate.h"
@@ -141,34 +141,37 @@ int run(const GenerateCommandOptions& options, const config::OptionSet& set) {
   for (const generate::Request& request : requests)
     longest = std::max(longest, static_cast<int64_t>(request.prompt.size()) + request.count);
 
-  LocalRank rank(options.engine);
-  engine::Session session(
-      model::plan_run({.shape = train::gpt_shape(saved.model, rows),
-                       .profile = rank.backend().profile,
-                       .train = false,
-                       .decode = {.capacity = longest,
-                                  .places = std::min(wanted.batch_size,
-                                                     static_cast<int64_t>(requests.size()))}}),
-      rank.backend(), rank.tensor_group());
-  train::load_weights(session, reader);
+  const Ranks ranks(options.engine);
+  ranks.run(parallel::Topology(), [&](LocalRank& rank) {
+    engine::Session session(
+        model::plan_run({.shape = train::gpt_shape(saved.model, rows),
+                         .profile = rank.backend().profile,
+                         .train = false,
+                         .decode = {.capacity = longest,
+                                    .places = std::min(wanted.batch_size,
+                                                       static_cast<int64_t>(requests.size()))}}),
+        rank.backend(), rank.groups());
+    train::load_weights(session, reader);
 
-  generate::Generator generator(session,
-                                {.temperature = wanted.greedy ? 0 : wanted.temperature,
-                                 .top_k = wanted.top_k,
-                                 .top_p = wanted.top_p,
-                                 .seed = static_cast<uint32_t>(wanted.seed)},
-                                tokenizer.vocab_size(), rank.pool());
-  GenerateOutput output(wanted.output);
-  Answers answers(tokenizer, prompts, requests, rules,
-                  [&](std::string_view bytes) { output.write(bytes); });
-  generator.run(requests,
-                [&](size_t request, int32_t token) { return answers.put(request, token); });
-  output.finish();
-  if (wanted.output) {
-    const generate::Generator::Work& work = generator.work();
-    say(format("{} answers in {}: {} tokens, {:.1f}/s", requests.size(), wanted.output->string(),
-               work.answer_tokens, static_cast<double>(work.answer_tokens) / work.answer_seconds));
-  }
+    generate::Generator generator(session,
+                                  {.temperature = wanted.greedy ? 0 : wanted.temperature,
+                                   .top_k = wanted.top_k,
+                                   .top_p = wanted.top_p,
+                                   .seed = static_cast<uint32_t>(wanted.seed)},
+                                  tokenizer.vocab_size(), rank.pool());
+    GenerateOutput output(wanted.output);
+    Answers answers(tokenizer, prompts, requests, rules,
+                    [&](std::string_view bytes) { output.write(bytes); });
+    generator.run(requests,
+                  [&](size_t request, int32_t token) { return answers.put(request, token); });
+    output.finish();
+    if (wanted.output) {
+      const generate::Generator::Work& work = generator.work();
+      say(format("{} answers in {}: {} tokens, {:.1f}/s", requests.size(), wanted.output->string(),
+                 work.answer_tokens,
+                 static_cast<double>(work.answer_tokens) / work.answer_seconds));
+    }
+  });
   return 0;
 }
 

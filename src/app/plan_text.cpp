@@ -25,14 +25,14 @@ std::string growth_text(const train::BatchCourse& batch) {
 
 }  // namespace
 
-void say_plan(const model::RunPlan& plan, const train::BatchCourse& batch) {
+void say_plan(const model::RunPlan& plan, const train::Cut& cut, const train::BatchCourse& batch) {
   say(format("model: {} parameters ({} layers, hidden {}, {} heads, {} words, sequences of {})",
              count_text(static_cast<double>(plan.table.parameters())), plan.shape.layers,
              plan.shape.hidden, plan.shape.heads, plan.shape.vocabulary, plan.shape.length));
-  say(format("layers: {} of {} placed on {} stage{}; ranks: p {} x t {} x d {}, {} threads each",
-             plan.chunks.front().layers, plan.shape.layers, plan.topology.pipeline(),
-             plan.topology.pipeline() == 1 ? "" : "s", plan.topology.pipeline(),
-             plan.topology.tensor(), plan.topology.data(), plan.profile.threads));
+  std::string placement = cut.text();
+  if (!placement.empty() && placement.back() == '\n') placement.pop_back();
+  say(placement);
+  say(format("{} thread{} each", plan.profile.threads, plan.profile.threads == 1 ? "" : "s"));
   say(format("batch: {} sequences = {} microbatches of {}; {} FLOP per step", batch.largest(),
              plan.batch.microbatches, plan.batch.sequences, count_text(plan.nominal_step_flops())));
   if (!batch.is_constant()) say(growth_text(batch));
@@ -104,6 +104,7 @@ void say_whole_plan(const model::RunPlan& plan) {
       say(program::print(placed.program, placed.slots));
     }
   }
+  say(program::print(plan.reduce->program, plan.reduce->slots));
   say(program::print(plan.step->program, plan.step->slots));
 }
 

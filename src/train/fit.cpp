@@ -18,6 +18,7 @@ int64_t bytes_of(model::RunRequest request, int64_t sequences, int64_t length) {
   request.batch.microbatches *= static_cast<int>(request.batch.sequences / sequences);
   request.batch.sequences = sequences;
   request.smaller_batches.clear();
+  request.order.reset();  // of another number of microbatches
   request.shape.length = length;
   return model::plan_run(request).memory.total();
 }
@@ -42,18 +43,23 @@ std::optional<std::string> what_fits(const model::RunRequest& request, int64_t a
 
 }  // namespace
 
-void require_memory(const model::RunRequest& request, const model::RunPlan& plan,
+void require_memory(const model::RunRequest& request, const model::RunPlan& plan, int64_t bytes,
                     const device::Device& device) {
   const int64_t available = device.available_bytes();
-  if (plan.memory.total() <= available) return;
-  const std::optional<std::string> fits = what_fits(request, available);
+  if (bytes <= available) return;
+  // The others need about as much in proportion.
+  const double share = static_cast<double>(plan.memory.total()) / static_cast<double>(bytes);
+  const std::optional<std::string> fits =
+      what_fits(request, static_cast<int64_t>(share * static_cast<double>(available)));
   using model::ArenaKind;
   const int64_t state = plan.memory[ArenaKind::parameters] + plan.memory[ArenaKind::gradients] +
                         plan.memory[ArenaKind::first_moments] +
                         plan.memory[ArenaKind::second_moments];
   fail({.where = "memory",
-        .what = format("this rank needs {}, {} has {}\n{}", text_of(plan.memory.total()),
-                       device.name(), text_of(available), plan.memory.text()),
+        .what = format(
+            "this rank needs {}{}, {} has {}\n{}", text_of(plan.memory.total()),
+            bytes == plan.memory.total() ? "" : format(", all of this machine {}", text_of(bytes)),
+            device.name(), text_of(available), plan.memory.text()),
         .rule = "everything is allocated before the first step",
         .remedy = fits ? format("this would fit: {}", *fits)
                        : format("no --micro-batch-size or --seq-length would fit: parameters, "

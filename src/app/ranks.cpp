@@ -1,0 +1,86 @@
+#include "app/ranks.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "comm/local/run.h"
+#include "comm/local/world.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "ops/cpu/peak.h"
+
+namespace trireme::app {
+
+LocalRank::LocalRank(const config::EngineOptions& options, int threads, comm::Port& port,
+                     const parallel::Topology& topology)
+    : port_(port),
+      at_(topology.coordinates(Rank{port.rank()})),
+      cpu_(threads),
+      host_stream_(cpu_.make_stream()) {
+  if (options.device == "cpu") {
+    groups_.emplace(port, topology);
+    return;
+  }
+  if (port.size() > 1) {
+    fail_usage({.where = "--device " + options.device,
+                .what = format("{} ranks", port.size()),
+                .rule = "several ranks run on the cores; another device has one",
+                .remedy = "leave --device out, or run one rank"});
+  }
+  plugin_.emplace(plugin::find_plugin(options.device));
+  device_.emplace(*plugin_, pool().threads());
+  device_group_ = device_->make_communicator(0, 1);
+}
+
+engine::Groups LocalRank::groups() const {
+  return groups_ ? groups_->all() : engine::Groups(*device_group_);
+}
+
+ops::Backend LocalRank::backend() {
+  const program::BackendProfile profile = {.threads = pool().threads()};
+  if (device_) return {.device = &*device_, .kernels = &device_->kernels(), .profile = profile};
+  return {.device = &cpu_, .kernels = &ops::cpu_kernels(), .profile = profile};
+}
+
+LocalRank::Peak LocalRank::peak() {
+  if (device_) {
+    const plugin::PluginDevice::Peak peak = device_->peak();
+    return {.flops = peak.flops, .how = peak.how};
+  }
+  return {.flops = ops::cpu::measured_fma_rate(pool(), 0.3),
+          .how = format("the FMA rate of {} threads measured now", pool().threads())};
+}
+
+Ranks::Ranks(const config::EngineOptions& options)
+    : options_(options), count_(static_cast<int>(options.ranks)) {
+  threads_ = options.threads_per_rank > 0 ? static_cast<int>(options.threads_per_rank)
+                                          : std::max(1, usable_cores() / count_);
+}
+
+void Ranks::run(const parallel::Topology& topology,
+                const std::function<void(LocalRank& rank)>& body) const {
+  topology.require_world_size(count_);
+  const comm::Patience patience = {.limit = options_.timeout(),
+                                   .crowded = count_ * threads_ > usable_cores()};
+  const auto one = [&](comm::Port& port) {
+    LocalRank rank(options_, threads_, port, topology);
+    body(rank);
+    port.finish(rank.host_stream());
+  };
+  if (count_ == 1) {
+    comm::LocalWorld world(1);
+    comm::Port port(world.transport(0), patience);
+    one(port);
+    return;
+  }
+  comm::LocalRun run = {.ranks = count_, .patience = patience};
+  for (int rank = 0; rank < count_; ++rank)
+    run.places.push_back(topology.coordinates(Rank{rank}).text());
+  comm::run_ranks(run, [&](comm::Port& port) {
+    be_quiet(port.rank() != 0);
+    one(port);
+  });
+}
+
+}  // namespace trireme::app

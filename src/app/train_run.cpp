@@ -1,0 +1,182 @@
+#include "app/train_run.h"
+
+#include <cmath>
+
+#include "config/run_file.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "core/log.h"
+#include "core/process_memory.h"
+#include "train/agreement.h"
+#include "train/checkpointing.h"
+#include "train/fit.h"
+#include "train/loop.h"
+#include "train/places.h"
+#include "train/resume.h"
+#include "train/run_data.h"
+
+namespace trireme::app {
+namespace {
+
+// Continues from --load when there is a checkpoint; fresh weights otherwise.
+void start(const train::TrainOptions& options, std::optional<int64_t> iteration,
+           const train::RunCourse& course, const train::RunData& data, engine::Session& session,
+           train::Trainer& trainer, ThreadPool& pool) {
+  if (!iteration) {
+    train::initialise_weights(session, static_cast<uint32_t>(options.batch.seed), pool);
+    return;
+  }
+  auto reader = checkpoint::CheckpointReader::of_iteration(*options.checkpoint.load, *iteration);
+  train::warn_of_another_order(
+      train::run_course(train::saved_options(reader), session.plan().topology), course, data);
+  trainer.resume(train::load_checkpoint(session, reader));
+  say(format("continuing from {}: iteration {}, {} samples consumed", reader.folder().string(),
+             trainer.position().iteration, trainer.position().consumed_samples));
+}
+
+// What was planned beside what there is: memory that the plan does not know shows here.
+void say_memory(const model::MemoryPlan& plan, std::optional<int64_t> at_start) {
+  const std::optional<int64_t> now = process_memory();
+  if (!now || !at_start) return;
+  say(format("memory: {} planned, {} taken since the start, data and reports included",
+             bytes_text(static_cast<double>(plan.total())),
+             bytes_text(static_cast<double>(*now - *at_start))));
+}
+
+void say_result(const train::RunResult& result, const train::TrainOptions& options,
+                double unigram_entropy) {
+  if (result.curve.train.size() >= 10)
+    say("\n" + train::curve_text(result.curve, std::min(terminal_columns(), 100), 18));
+  if (result.seconds > 0) {
+    say(format("trained on {} tokens in {}, {} tokens/s",
+               count_text(static_cast<double>(result.tokens)), duration_text(result.seconds),
+               count_text(static_cast<double>(result.tokens) / result.seconds)));
+  }
+  if (result.validation_loss) {
+    say(
+        format("held-out loss {:.3f} nats per token, perplexity {:.1f}; a model that only knows "
+               "how often each token occurs: "
+               "{:.3f} nats, perplexity {:.1f}",
+               *result.validation_loss, std::exp(*result.validation_loss), unigram_entropy,
+               std::exp(unigram_entropy)));
+  }
+  if (options.logging.loss_curve_file) {
+    write_file(*options.logging.loss_curve_file, train::curve_svg(result.curve));
+    say("loss curve: " + options.logging.loss_curve_file->string());
+  }
+}
+
+// A test at the end of the whole run, where there are data for it.
+void test(const train::TrainOptions& options, const train::RunData& data, engine::Session& session,
+          int64_t iteration) {
+  if (data.test == nullptr) return;
+  const double loss = train::evaluate_loss(session, data.test, 0, data.requested.test,
+                                           train::feed_options(options.data));
+  say(train::validation_line(iteration, loss, " on test set"));
+}
+
+// What the loss curve is headed with.
+std::string data_name(const config::DataOptions& options) {
+  if (options.mock_data) return "mock data";
+  if (options.data_args_path) return options.data_args_path->filename().string();
+  const auto& items = options.data_path.empty() ? options.train_data_path : options.data_path;
+  return items.size() == 1 ? Path(items[0]).filename().string() : "several datasets";
+}
+
+// What the ranks of a process share.
+struct Shared {
+  const train::RunData& data;
+  std::optional<int64_t> loaded;  // the checkpoint that the run continues from
+  checkpoint::Retention retention;
+  double unigram_entropy = 0;
+  int64_t bytes_here = 0;  // what the ranks of this machine need
+};
+
+// Found at start rather than by numbers that make no sense.
+void require_one_mind(const TrainRun& run, const Shared& shared, LocalRank& rank) {
+  if (rank.world().size() == 1) return;
+  for (const train::Subject& subject : {train::build_subject(), train::options_subject(run.saved),
+                                        train::data_subject(shared.data)})
+    train::require_same(rank.world(), rank.host_stream(), subject);
+}
+
+int64_t bytes_of_all(model::RunRequest request) {
+  int64_t bytes = 0;
+  for (int rank = 0; rank < request.topology.world_size(); ++rank) {
+    request.at = request.topology.coordinates(Rank{rank});
+    bytes += model::plan_run(request).memory.total();
+  }
+  return bytes;
+}
+
+void run_rank(const TrainRun& run, const Shared& shared, LocalRank& rank) {
+  const train::TrainOptions& options = run.options;
+  const train::RunCourse& course = run.course;
+  const auto seed = static_cast<uint32_t>(options.batch.seed);
+  require_one_mind(run, shared, rank);
+  model::RunRequest request = run.request;
+  request.at = rank.at();
+  model::RunPlan plan = model::plan_run(request);
+  train::require_memory(request, plan, shared.bytes_here, *rank.backend().device);
+  engine::Session session(std::move(plan), rank.backend(), rank.groups());
+  train::Trainer trainer(session, shared.data.train, course.batch,
+                         train::learning_rate(options.optimizer, course), seed,
+                         train::feed_options(options.data));
+  if (options.debug.overfit_batch) trainer.overfit();
+  start(options, shared.loaded, course, shared.data, session, trainer, rank.pool());
+
+  const LocalRank::Peak peak = rank.peak();
+  const int ranks = rank.world().size();
+  say(format("peak: {:.0f} GFLOP/s{}, {}; MFU counts against it", peak.flops / 1e9,
+             ranks == 1 ? "" : " per rank", peak.how));
+  train::Run training = {
+      .options = options,
+      .session = session,
+      .trainer = trainer,
+      .validation = shared.data.validation,
+      .rates = {.train_iterations = course.iterations, .peak_flops = peak.flops * ranks},
+      .validation_batch = course.batch.largest(),
+      .unigram_entropy = shared.unigram_entropy,
+      .start = run.start};
+  if (options.checkpoint.save) {
+    training.save = [&, toml = config::save_toml(run.saved)] {
+      train::save_checkpoint(session, trainer.position(), seed, toml, *options.checkpoint.save);
+    };
+    training.remove_old = [&] {
+      return checkpoint::apply_retention(*options.checkpoint.save, shared.retention);
+    };
+  }
+  train::RunResult result = train::run_loop(training);
+  result.curve.title = format("{} parameters, {}",
+                              count_text(static_cast<double>(session.plan().table.parameters())),
+                              data_name(options.data));
+  if (trainer.position().iteration == course.iterations)
+    test(options, shared.data, session, course.iterations);
+  if (!rank.is_first()) return;
+  say_result(result, options, shared.unigram_entropy);
+  say_memory(session.plan().memory, run.memory_at_start);
+}
+
+}  // namespace
+
+void run_training(const TrainRun& run, const Ranks& ranks) {
+  const train::TrainOptions& options = run.options;
+  train::require_places_to_write(options);
+  std::optional<checkpoint::CheckpointReader> reader =
+      train::checkpoint_to_continue(options.checkpoint);
+  if (reader) train::require_continuable(*reader, options);
+  ThreadPool pool(std::max(1, usable_cores()));
+  const train::RunData data =
+      train::open_run_data(options, run.course, run.request.shape.vocabulary, run.words, pool);
+  say(data.report.text());
+  Shared shared = {.data = data, .retention = train::retention(options.checkpoint, reader)};
+  if (reader) shared.loaded = reader->manifest().run.iteration;
+  reader.reset();  // its files are mapped
+  if (data.validation) {
+    shared.unigram_entropy = data::unigram_entropy(*data.validation, 0, data.requested.valid, pool);
+  }
+  shared.bytes_here = bytes_of_all(run.request);
+  ranks.run(run.request.topology, [&](LocalRank& rank) { run_rank(run, shared, rank); });
+}
+
+}  // namespace trireme::app
