@@ -1,6 +1,6 @@
-# cmake -DROOT=src -DROOMS=a,b -DTOOLS=compiler-and-flags -DVERSION=0.1.0 -DOUTPUT=build_id.cpp -P build_id.cmake
-# Writes the source file that names a build, with a digest over what these rooms are made of, and beside it OUTPUT.d, which
-# lists what was read: files may come and go without a new configuration.
+# cmake -DROOT=src -DROOMS=a,b/c -DFOLDER=b/c -DTOOLS=compiler-and-flags -DVERSION=0.1.0 -DOUTPUT=build_id.cpp -P build_id.cmake
+# Writes the source file of FOLDER/build_id.h, which names a build with a digest over what these rooms (or folders in them) are
+# made of, and beside it OUTPUT.d, which lists what was read: files may come and go without a new configuration.
 string(REPLACE "," ";" ROOMS "${ROOMS}")
 set(digests "${TOOLS}\n")
 set(read "")
@@ -18,13 +18,14 @@ foreach(room IN LISTS ROOMS)
 endforeach()
 string(SHA256 id "${digests}")
 string(SUBSTRING ${id} 0 16 id)
-file(WRITE ${OUTPUT} "#include \"plugin/build_id.h\"
+string(REPLACE "/" "::" space ${FOLDER})
+file(WRITE ${OUTPUT} "#include \"${FOLDER}/build_id.h\"
 
-namespace trireme::plugin {
+namespace trireme::${space} {
 const char* build_id() {
   return \"${VERSION}-${id}\";
 }
-}  // namespace trireme::plugin
+}  // namespace trireme::${space}
 ")
 string(REPLACE " " "\\ " escaped "${OUTPUT}")
 file(WRITE ${OUTPUT}.d "${escaped}:${read}\n")

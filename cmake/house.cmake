@@ -79,17 +79,43 @@ function(trireme_room name)
   endif()
 endfunction()
 
-# trireme_plugin(NAME SOURCES ... LIBRARIES ...)  a kind of device as a shared library trireme_NAME.so beside the program. Exports
-# one function (plugin/abi.h) and none of the rooms that it is made of.
-function(trireme_plugin name)
-  cmake_parse_arguments(PLUGIN "" "" "SOURCES;LIBRARIES" ${ARGN})
-  add_library(trireme_${name} MODULE ${PLUGIN_SOURCES})
+# trireme_build_id(FOLDER ROOMS a b/c)  writes the source file of src/FOLDER/build_id.h, by which a shared library and the program
+# know that they were built together: a digest over these rooms, compiler and flags. Its path is in FOLDER_build_id (as in
+# comm_mpi_build_id).
+function(trireme_build_id folder)
+  cmake_parse_arguments(ID "" "" "ROOMS" ${ARGN})
+  string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
+  string(REPLACE ";" "," rooms "${ID_ROOMS}")
+  string(REPLACE "/" "_" name ${folder})
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/${name}_build_id.cpp)
+  add_custom_command(
+    OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR}/src -DROOMS=${rooms} -DFOLDER=${folder} -DVERSION=${PROJECT_VERSION}
+            "-DTOOLS=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}} ${TRIREME_SANITIZE}"
+            -DOUTPUT=${output} -P ${PROJECT_SOURCE_DIR}/cmake/build_id.cmake
+    DEPENDS ${PROJECT_SOURCE_DIR}/cmake/build_id.cmake
+    DEPFILE ${output}.d
+    COMMENT "Naming the build of ${folder}" VERBATIM)
+  set(${name}_build_id ${output} PARENT_SCOPE)
+endfunction()
+
+# trireme_library(NAME SOURCES ... LIBRARIES ...)  a shared library trireme_NAME.so beside the program, opened on demand. Exports
+# what it says itself and none of the rooms that it is made of.
+function(trireme_library name)
+  cmake_parse_arguments(LIBRARY "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_library(trireme_${name} MODULE ${LIBRARY_SOURCES})
   set_target_properties(trireme_${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
-  target_link_libraries(trireme_${name} PRIVATE trireme_plugin ${PLUGIN_LIBRARIES})
+  target_link_libraries(trireme_${name} PRIVATE trireme_flags ${LIBRARY_LIBRARIES})
   target_link_options(trireme_${name} PRIVATE LINKER:--exclude-libs,ALL)
   if(NOT TRIREME_SANITIZE)  # the sanitizers' own functions are the program's
     target_link_options(trireme_${name} PRIVATE LINKER:--no-undefined)
   endif()
+endfunction()
+
+# trireme_plugin(NAME SOURCES ... LIBRARIES ...)  a kind of device as such a library (plugin/abi.h).
+function(trireme_plugin name)
+  cmake_parse_arguments(PLUGIN "" "" "SOURCES;LIBRARIES" ${ARGN})
+  trireme_library(${name} SOURCES ${PLUGIN_SOURCES} LIBRARIES trireme_plugin ${PLUGIN_LIBRARIES})
 endfunction()
 
 # trireme_test(NAME SOURCES ... LINKS ... [LABELS ...])  GoogleTest program over rooms.
@@ -157,5 +183,5 @@ endfunction()
 
 function(trireme_summary)
   message(STATUS "trireme ${PROJECT_VERSION}: ${CMAKE_BUILD_TYPE}, ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}, "
-                 "ccache ${CCACHE}, sanitizers '${TRIREME_SANITIZE}', tests ${TRIREME_TESTS}, benchmarks ${TRIREME_BENCH}")
+                 "ccache ${CCACHE}, MPI ${TRIREME_MPI}, sanitizers '${TRIREME_SANITIZE}', tests ${TRIREME_TESTS}, benchmarks ${TRIREME_BENCH}")
 endfunction()

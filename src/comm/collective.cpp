@@ -173,9 +173,10 @@ void Collective::gather(Lanes& lanes, int64_t& budget) {
     int64_t& gathered = peers_[static_cast<size_t>(peer)].gathered;
     for (; gathered < slice(peer).pieces() && budget > 0; ++gathered, --budget) {
       const Slice piece = slice(peer).piece(gathered);
-      const Message* message = lanes.next(peer, kGatherLane, exchange_, piece.bytes);
+      const Message* message = lanes.next(peer, kGatherLane, exchange_, piece.bytes, piece.data);
       if (message == nullptr) break;
-      std::memcpy(piece.data, message->data, static_cast<size_t>(piece.bytes));
+      if (message->data != piece.data)
+        std::memcpy(piece.data, message->data, static_cast<size_t>(piece.bytes));
       lanes.pop(peer, kGatherLane);
     }
   }

@@ -105,9 +105,10 @@ void GroupCommunicator::receive(Ring<Pending*>& queue) {
   while (!queue.empty()) {
     const Exchange& exchange = queue.front()->exchange;
     const int lane = static_cast<int>(exchange.traffic);
-    const Message* message = lanes_.next(exchange.peer, lane, exchange, exchange.bytes);
+    const Message* message =
+        lanes_.next(exchange.peer, lane, exchange, exchange.bytes, exchange.buffer);
     if (message == nullptr) return;
-    if (exchange.bytes > 0)
+    if (exchange.bytes > 0 && message->data != exchange.buffer)
       std::memcpy(exchange.buffer, message->data, static_cast<size_t>(exchange.bytes));
     lanes_.pop(exchange.peer, lane);
     finish(*queue.front());

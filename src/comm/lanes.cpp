@@ -52,9 +52,11 @@ Ticket Lanes::send(int peer, int lane, const Exchange& exchange, const std::byte
   return transport_.send(to, header, data);
 }
 
-const Message* Lanes::next(int peer, int lane, const Exchange& exchange, int64_t bytes) {
+const Message* Lanes::next(int peer, int lane, const Exchange& exchange, int64_t bytes,
+                           std::byte* into) {
   const Route from = route(peer, lane);
-  const Message* message = transport_.front(from);
+  const Message* message =
+      transport_.front(from, {into, into == nullptr ? 0 : static_cast<size_t>(bytes)});
   if (message == nullptr) return nullptr;
   Header expected = header_of(exchange, bytes);
   expected.sequence = taken_[index(peer, lane)];

@@ -29,8 +29,9 @@ class Lanes {
   [[nodiscard]] Ticket send(int peer, int lane, const Exchange& exchange, const std::byte* data,
                             int64_t bytes);
   /// The next message from a peer if it is here; null otherwise. Throws if it is not the next one
-  /// of such an exchange, with so many bytes.
-  [[nodiscard]] const Message* next(int peer, int lane, const Exchange& exchange, int64_t bytes);
+  /// of such an exchange, with so many bytes. into: room for them, or null (Transport::front).
+  [[nodiscard]] const Message* next(int peer, int lane, const Exchange& exchange, int64_t bytes,
+                                    std::byte* into = nullptr);
   /// Done with it.
   void pop(int peer, int lane);
   /// Messages of a queue so far.
@@ -38,7 +39,7 @@ class Lanes {
   [[nodiscard]] uint64_t taken(int peer, int lane) const { return taken_[index(peer, lane)]; }
   /// Whether a peer's next message is here, whatever it is.
   [[nodiscard]] bool is_here(int peer, int lane) const {
-    return transport_.front(route(peer, lane)) != nullptr;
+    return transport_.front(route(peer, lane), {}) != nullptr;
   }
 
  private:

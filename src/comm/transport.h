@@ -75,15 +75,16 @@ class Transport {
   /// is at its end, naming the rank that failed, or when a message came to the wrong place.
   virtual void enter() = 0;
   virtual void leave() noexcept = 0;
-  /// The oldest message of a queue; null where none is here.
-  [[nodiscard]] virtual const Message* front(const Route& route) = 0;
+  /// The oldest message of a queue; null where none is here. into: where its bytes may be put, if
+  /// there are as many, by a transport that would have to copy them otherwise; then data is there.
+  [[nodiscard]] virtual const Message* front(const Route& route, std::span<std::byte> into) = 0;
   virtual void pop(const Route& route) = 0;
   /// A message that is here and was never asked for, of any group but in this lane of this one;
   /// null where there is none.
   [[nodiscard]] virtual const Message* left_over(int but_group, int but_lane) = 0;
 
-  /// Whether anything came, or was received, since the last enter().
-  [[nodiscard]] virtual bool news() const = 0;
+  /// Whether anything came, or was received, since the last enter(). Moves on what is under way.
+  [[nodiscard]] virtual bool news() = 0;
   /// Sleeps until there is news, but not longer.
   virtual void rest(std::chrono::nanoseconds most) = 0;
 

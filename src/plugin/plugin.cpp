@@ -1,45 +1,13 @@
 #include "plugin/plugin.h"
 
-#include <dlfcn.h>
-
-#include <algorithm>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
-#include "core/environment.h"
 #include "core/format.h"
 #include "plugin/build_id.h"
 
 namespace trireme::plugin {
-namespace {
-
-std::string loader_words() {
-  const char* const words = ::dlerror();
-  return words == nullptr ? "the loader gives no reason" : words;
-}
-
-// The folder of this program; none where the system does not say.
-std::optional<Path> own_folder() {
-  std::error_code error;
-  const Path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return std::nullopt;
-  return program.parent_path();
-}
-
-std::vector<Path> folders() {
-  std::vector<Path> found;
-  std::string listed = environment_value("TRIREME_PLUGIN_PATH").value_or("");
-  while (!listed.empty()) {
-    const size_t colon = std::min(listed.find(':'), listed.size());
-    if (colon > 0) found.emplace_back(listed.substr(0, colon));
-    listed.erase(0, colon + 1);
-  }
-  if (const std::optional<Path> own = own_folder()) found.push_back(*own);
-  return found;
-}
-
-}  // namespace
 
 std::optional<Trouble> refusal(const abi::Table& table, const Path& file) {
   const auto refuse = [&](std::string what) {
@@ -63,23 +31,18 @@ std::optional<Trouble> refusal(const abi::Table& table, const Path& file) {
   return std::nullopt;
 }
 
-// A library that stays loaded behind its use is no trouble.
-void Plugin::Close::operator()(void* library) const noexcept {
-  static_cast<void>(::dlclose(library));
-}
-
-// By an absolute path, so that the loader looks nowhere else.
-Plugin::Plugin(const Path& file)
-    : library_(::dlopen(std::filesystem::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL)) {
-  if (library_ == nullptr) {
+Plugin::Plugin(const Path& file) {
+  std::string words;
+  library_ = SharedLibrary(file, SharedLibrary::Use::local, words);
+  if (!library_) {
     fail({.where = file.string(),
-          .what = "cannot be loaded: " + loader_words(),
+          .what = "cannot be loaded: " + words,
           .remedy = "install what it needs, or run with --device cpu"});
   }
-  void* const entry = ::dlsym(library_.get(), abi::kEntryName);
+  void* const entry = library_.find(abi::kEntryName, words);
   if (entry == nullptr) {
     fail({.where = file.string(),
-          .what = "is no device's library: " + loader_words(),
+          .what = "is no device's library: " + words,
           .rule = format("one has a function {}", abi::kEntryName),
           .remedy = "name another file with --device"});
   }
@@ -98,7 +61,7 @@ Path find_plugin(const std::string& device) {
   if (is_file) {
     if (there(device)) return device;
   } else {
-    for (const Path& folder : folders()) {
+    for (const Path& folder : library_folders()) {
       Path file = folder / format("trireme_{}.so", device);
       if (there(file)) return file;
     }

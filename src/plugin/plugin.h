@@ -1,10 +1,9 @@
 #pragma once
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/shared_library.h"
 #include "plugin/abi.h"
 
 namespace trireme::plugin {
@@ -19,10 +18,7 @@ class Plugin {
   [[nodiscard]] const abi::Table& table() const { return *table_; }
 
  private:
-  struct Close {
-    void operator()(void* library) const noexcept;
-  };
-  std::unique_ptr<void, Close> library_;
+  SharedLibrary library_;
   const abi::Table* table_ = nullptr;
 };
 

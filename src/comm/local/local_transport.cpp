@@ -101,7 +101,7 @@ Ring<Parcel>& LocalTransport::queue(const Route& route) {
                 [static_cast<size_t>(route.peer * kLanes + route.lane)];
 }
 
-const Message* LocalTransport::front(const Route& route) {
+const Message* LocalTransport::front(const Route& route, std::span<std::byte>) {
   Ring<Parcel>& parcels = queue(route);
   return parcels.empty() ? nullptr : &parcels.front().message;
 }

@@ -63,10 +63,10 @@ class LocalTransport final : public Transport {
   [[nodiscard]] bool received(Ticket ticket) override;
   void enter() override;
   void leave() noexcept override;
-  [[nodiscard]] const Message* front(const Route& route) override;
+  [[nodiscard]] const Message* front(const Route& route, std::span<std::byte> into) override;
   void pop(const Route& route) override;
   [[nodiscard]] const Message* left_over(int but_group, int but_lane) override;
-  [[nodiscard]] bool news() const override { return box().news.load() != seen_; }
+  [[nodiscard]] bool news() override { return box().news.load() != seen_; }
   void rest(std::chrono::nanoseconds most) override;
   void withdraw() noexcept override;
 

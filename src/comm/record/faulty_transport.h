@@ -48,12 +48,14 @@ class FaultyTransport final : public Transport {
   [[nodiscard]] bool received(Ticket ticket) override;
   void enter() override;
   void leave() noexcept override { inner_->leave(); }
-  [[nodiscard]] const Message* front(const Route& route) override { return inner_->front(route); }
+  [[nodiscard]] const Message* front(const Route& route, std::span<std::byte> into) override {
+    return inner_->front(route, into);
+  }
   void pop(const Route& route) override { inner_->pop(route); }
   [[nodiscard]] const Message* left_over(int but_group, int but_lane) override {
     return inner_->left_over(but_group, but_lane);
   }
-  [[nodiscard]] bool news() const override { return !late_.empty() || inner_->news(); }
+  [[nodiscard]] bool news() override { return !late_.empty() || inner_->news(); }
   void rest(std::chrono::nanoseconds most) override;
   void withdraw() noexcept override { inner_->withdraw(); }
 

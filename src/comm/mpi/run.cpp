@@ -1,0 +1,102 @@
+#include "comm/mpi/run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <thread>
+
+#include "core/error.h"
+#include "core/format.h"
+
+namespace trireme::comm::mpi {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Ranks that fail alike (all read the same options) do so within this time; the first one that
+// speaks ends the others before they do.
+constexpr milliseconds kFirstSpeaks{250};
+constexpr milliseconds kNextSpeaks{25};
+constexpr milliseconds kLastSpeaks{2'000};
+// Who follows a failure is ended from outside; by itself, should nobody do it.
+constexpr std::chrono::seconds kFollows{10};
+
+void speak(const char* words) {
+  std::fprintf(stderr, "trireme: %s\n", words);
+  std::fflush(stderr);
+}
+
+// Tells the exception under way, and returns the exit status for it.
+int tell() noexcept {
+  try {
+    throw;
+  } catch (const Error& error) {
+    speak(error.what());
+    return error.exit_status();
+  } catch (const std::bad_alloc&) {
+    speak("out of memory: an allocation was refused");
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "trireme: [%s] %s\n", place().c_str(), error.what());
+  } catch (...) {
+    speak("an unknown failure");
+  }
+  return 1;
+}
+
+// Inside a handler.
+[[noreturn]] void end_all(Wire& wire) {
+  std::fflush(stdout);
+  if (wire.stopped_by() >= 0 && wire.stopped_by() != wire.rank()) {
+    std::this_thread::sleep_for(kFollows);
+    wire.abort(1);
+  }
+  if (wire.rank() > 0)
+    std::this_thread::sleep_for(
+        std::min(kFirstSpeaks + (wire.rank() - 1) * kNextSpeaks, kLastSpeaks));
+  const int status = tell();
+  wire.abort(status);
+}
+
+// What a rank lends and never waits for could go while others read it.
+void leave(Wire& wire, const WaitLoop& loop) {
+  if (wire.stopped_by() >= 0) {
+    fail({.where = place(),
+          .what = "it ended while others could still read what it had lent",
+          .rule = "each exchange is waited for"});
+  }
+  loop.until(
+      [&] {
+        wire.poll();
+        return wire.all_sent();
+      },
+      [](std::chrono::nanoseconds) { std::this_thread::yield(); },
+      [] { return std::string("the end of this rank's last messages"); });
+  wire.close();
+}
+
+}  // namespace
+
+void run_mpi(const Table& table, const MpiRun& run, const std::function<void(Port& port)>& body) {
+  Wire wire(table);
+  set_place(format("rank {}", wire.rank()));
+  try {
+    std::vector<std::string> places;
+    if (run.places) places = run.places(wire.size());
+    if (!places.empty())
+      set_place(format("rank {} = {}", wire.rank(), places[static_cast<size_t>(wire.rank())]));
+    {
+      std::unique_ptr<Transport> transport =
+          std::make_unique<MpiTransport>(wire, std::move(places), run.limits);
+      if (run.between) transport = run.between(std::move(transport));
+      Port port(std::move(transport), run.patience);
+      body(port);
+    }
+    leave(wire, WaitLoop(run.patience));
+  } catch (...) {
+    end_all(wire);
+  }
+}
+
+}  // namespace trireme::comm::mpi
