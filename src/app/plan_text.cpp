@@ -29,12 +29,12 @@ void say_plan(const model::RunPlan& plan, const train::Cut& cut, const train::Ba
   say(format("model: {} parameters ({} layers, hidden {}, {} heads, {} words, sequences of {})",
              count_text(static_cast<double>(plan.table.parameters())), plan.shape.layers,
              plan.shape.hidden, plan.shape.heads, plan.shape.vocabulary, plan.shape.length));
-  std::string placement = cut.text();
-  if (!placement.empty() && placement.back() == '\n') placement.pop_back();
-  say(placement);
-  say(format("{} thread{} each", plan.profile.threads, plan.profile.threads == 1 ? "" : "s"));
+  const int threads = plan.profile.threads;
+  say(format("{}, {} thread{} each", cut.ranks_text(), threads, threads == 1 ? "" : "s"));
+  if (cut.layout.stages() > 1) say(cut.layout.placement());
   say(format("batch: {} sequences = {} microbatches of {}; {} FLOP per step", batch.largest(),
-             plan.batch.microbatches, plan.batch.sequences, count_text(plan.nominal_step_flops())));
+             plan.batch.microbatches, plan.batch.sequences,
+             count_text(model::nominal_flops(plan.shape, batch.largest()))));
   if (!batch.is_constant()) say(growth_text(batch));
   say(plan.memory.text());
 }
@@ -83,7 +83,7 @@ std::string plan_json(const model::RunPlan& plan, std::span<const config::GroupV
       {"options", nlohmann::ordered_json::parse(config::json_text(options))},
       {"parameters", plan.table.parameters()},
       {"microbatches", plan.batch.microbatches},
-      {"step_flops", plan.nominal_step_flops()},
+      {"step_flops", model::nominal_flops(plan.shape, plan.global_batch())},
       {"schedule", schedule::print(plan.largest_batch().schedule)},
       {"memory_bytes", memory},
       {"memory_bytes_total", plan.memory.total()},

@@ -49,7 +49,8 @@ LocalRank::Peak LocalRank::peak() {
     return {.flops = peak.flops, .how = peak.how};
   }
   return {.flops = ops::cpu::measured_fma_rate(pool(), 0.3),
-          .how = format("the FMA rate of {} threads measured now", pool().threads())};
+          .how = format("the FMA rate of {} thread{} measured now", pool().threads(),
+                        pool().threads() == 1 ? "" : "s")};
 }
 
 Ranks::Ranks(const config::EngineOptions& options)

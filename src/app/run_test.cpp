@@ -304,7 +304,10 @@ TEST_F(RunTest, TellsEachMistakeInOneMessageWithARemedy) {
        1,
        {"needs", "optimizer, first moments", "use a smaller model"}},
       {"another run's folder", train("--train-iters 2 --save small"), 1, {"--load small"}},
-      {"too many ranks", train("--train-iters 2 --ranks 2"), 2, {"--ranks"}},
+      {"ranks that the cut does not divide",
+       train("--train-iters 2 --ranks 3 --tensor-model-parallel-size 2"),
+       2,
+       {"ranks = p t d", "use 2 or 4 ranks"}},
       {"too few tokens",
        "train --num-layers 1 --hidden-size 32 --num-attention-heads 2 --seq-length 900000 "
        "--micro-batch-size 1 "

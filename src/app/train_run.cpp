@@ -34,12 +34,13 @@ void start(const train::TrainOptions& options, std::optional<int64_t> iteration,
              trainer.position().iteration, trainer.position().consumed_samples));
 }
 
-// What was planned beside what there is: memory that the plan does not know shows here.
-void say_memory(const model::MemoryPlan& plan, std::optional<int64_t> at_start) {
+// What was planned beside what there is: memory that the plan does not know shows here. Both of all
+// ranks of this process.
+void say_memory(int64_t planned, std::optional<int64_t> at_start) {
   const std::optional<int64_t> now = process_memory();
   if (!now || !at_start) return;
   say(format("memory: {} planned, {} taken since the start, data and reports included",
-             bytes_text(static_cast<double>(plan.total())),
+             bytes_text(static_cast<double>(planned)),
              bytes_text(static_cast<double>(*now - *at_start))));
 }
 
@@ -154,7 +155,7 @@ void run_rank(const TrainRun& run, const Shared& shared, LocalRank& rank) {
     test(options, shared.data, session, course.iterations);
   if (!rank.is_first()) return;
   say_result(result, options, shared.unigram_entropy);
-  say_memory(session.plan().memory, run.memory_at_start);
+  say_memory(shared.bytes_here, run.memory_at_start);
 }
 
 }  // namespace

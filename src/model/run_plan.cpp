@@ -198,6 +198,16 @@ void plan_training(const RunRequest& request, const OrderRules& orders, RunPlan&
 
 }  // namespace
 
+double nominal_flops(const GptShape& shape, int64_t sequences) {
+  const parallel::Topology alone;
+  const Sizes sizes = sizes_of(shape, BatchShape(), alone, {}, Mode::train);
+  const parallel::Chunk whole = parallel::equal_layout(shape.layers, 1, 1).chunks(0).front();
+  const program::Totals sums =
+      program::totals(chunk_program(sizes, whole, gpt_tensors(shape, alone)));
+  return (sums.forward.nominal_flops + sums.backward.nominal_flops) *
+         static_cast<double>(sequences);
+}
+
 RunPlan plan_run(const RunRequest& request) {
   require_possible(request.shape, request.batch, request.topology);
   RunPlan plan;

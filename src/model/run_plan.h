@@ -109,6 +109,10 @@ struct RunPlan {
   [[nodiscard]] double nominal_step_flops() const { return nominal_step_flops(batch.microbatches); }
 };
 
+/// FLOPs of a step of so many sequences over all ranks, as the paper counts them; of the whole
+/// model's programs, so whatever the cut.
+[[nodiscard]] double nominal_flops(const GptShape& shape, int64_t sequences);
+
 /// Throws usage errors for impossible sizes; a pure function of the request.
 [[nodiscard]] RunPlan plan_run(const RunRequest& request);
 

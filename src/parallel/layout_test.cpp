@@ -151,8 +151,8 @@ TEST(BalancedLayout, GivesEarlierStagesFewerLayersAndNoStageNothing) {
 TEST(Placement, SaysWhereEveryLayerWent) {
   const std::string text = parse_layout("Et*3|tt|t|tL", 7, 2).placement();
   EXPECT_NE(text.find("embedding, layers 0-2"), std::string::npos) << text;
-  EXPECT_NE(text.find("layers 5"), std::string::npos) << text;
-  EXPECT_NE(text.find("layers 6, head"), std::string::npos) << text;
+  EXPECT_NE(text.find("layer 5"), std::string::npos) << text;
+  EXPECT_NE(text.find("layer 6, head"), std::string::npos) << text;
   EXPECT_NE(text.find("7 of 7 layers placed"), std::string::npos) << text;
 }
 

@@ -19,7 +19,8 @@ std::string range_of(const Chunk& chunk) {
 }
 
 std::string contents_of(const Chunk& chunk) {
-  std::string text = chunk.layers > 0 ? format("layers {}", range_of(chunk)) : "";
+  std::string text =
+      chunk.layers > 0 ? format("layer{} {}", chunk.layers == 1 ? "" : "s", range_of(chunk)) : "";
   if (chunk.embedding) text = "embedding" + std::string(text.empty() ? "" : ", ") + text;
   if (chunk.head) text += std::string(text.empty() ? "" : ", ") + "head";
   return text.empty() ? "nothing" : text;

@@ -154,9 +154,13 @@ PipelineShape Cut::shape(int microbatches) const {
           .group = group};
 }
 
+std::string Cut::ranks_text() const {
+  return format("ranks: {} = p {} x t {} x d {}", topology.world_size(), topology.pipeline(),
+                topology.tensor(), topology.data());
+}
+
 std::string Cut::text() const {
-  std::string text = format("ranks: {} = p {} x t {} x d {}\n", topology.world_size(),
-                            topology.pipeline(), topology.tensor(), topology.data());
+  std::string text = ranks_text() + "\n";
   if (layout.stages() > 1) text += layout.placement();
   return text;
 }

@@ -25,7 +25,9 @@ struct Cut {
 
   /// p, v and group beside a batch's m.
   [[nodiscard]] schedule::PipelineShape shape(int microbatches) const;
-  /// "ranks: 8 = p 2 x t 2 x d 2", and where every layer went when there are several stages.
+  /// "ranks: 8 = p 2 x t 2 x d 2".
+  [[nodiscard]] std::string ranks_text() const;
+  /// The same in a line, and where every layer went when there are several stages.
   [[nodiscard]] std::string text() const;
   /// Lines for the user about what is allowed and unusual.
   [[nodiscard]] std::vector<std::string> notes() const;

@@ -207,7 +207,7 @@ TEST(RequireMemory, NamesTheLargestSizesThatFit) {
   const model::RunPlan plan = model::plan_run(request);
   const auto words = [&](int64_t available) -> std::string {
     try {
-      require_memory(request, plan, SizedDevice(available));
+      require_memory(request, plan, plan.memory.total(), SizedDevice(available));
     } catch (const Error& error) {
       return error.what();
     }
