@@ -62,8 +62,7 @@ int tell() noexcept {
 // What a rank lends and never waits for could go while others read it.
 void leave(Wire& wire, const WaitLoop& loop) {
   if (wire.stopped_by() >= 0) {
-    fail({.where = place(),
-          .what = "it ended while others could still read what it had lent",
+    fail({.what = "it ended while others could still read what it had lent",
           .rule = "each exchange is waited for"});
   }
   loop.until(
