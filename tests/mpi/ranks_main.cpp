@@ -3,7 +3,6 @@
 
 #include <numeric>
 
-#include "comm/mpi/library.h"
 #include "comm/mpi/run.h"
 #include "comm/testing/random_program.h"
 
@@ -101,6 +100,14 @@ TEST(MpiRanks, RunRandomProgramsWithTheBitsAndBytesOfThreads) {
   }
 }
 
+class Failures : public ::testing::EmptyTestEventListener {
+  void OnTestPartResult(const ::testing::TestPartResult& result) override {
+    if (result.failed())
+      std::fprintf(stderr, "rank %d: %s:%d: %s\n", member->port.rank(), result.file_name(),
+                   result.line_number(), result.message());
+  }
+};
+
 }  // namespace
 }  // namespace trireme::comm
 
@@ -108,19 +115,17 @@ int main(int argc, char** argv) {
   namespace comm = trireme::comm;
   ::testing::InitGoogleTest(&argc, argv);
   int result = 1;
-  try {
-    const comm::mpi::MpiRun run = {.patience = {.limit = comm::testing::kLong}};
-    comm::mpi::run_mpi(comm::mpi::open_library(), run, [&](comm::Port& port) {
-      if (port.rank() != 0) {  // one rank says what passed, all say what failed
-        auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
-        delete listeners.Release(listeners.default_result_printer());
-      }
-      comm::testing::Member own(port);
-      comm::member = &own;
-      result = RUN_ALL_TESTS();
-    });
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-  }
+  const comm::mpi::MpiRun run = {.launch = comm::mpi::launch_here(),
+                                 .patience = {.limit = comm::testing::kLong}};
+  comm::mpi::run_mpi(run, [&](comm::Port& port) {
+    if (port.rank() != 0) {  // one rank says what passed, all say what failed
+      auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
+      delete listeners.Release(listeners.default_result_printer());
+      listeners.Append(new comm::Failures);
+    }
+    comm::testing::Member own(port);
+    comm::member = &own;
+    result = RUN_ALL_TESTS();
+  });
   return result;
 }
