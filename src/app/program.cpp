@@ -137,6 +137,8 @@ int guarded_program(std::span<const Command> commands, Arguments arguments) noex
     }
     return status;
   } catch (const Error& error) {
+    // What all ranks find wrong with the options, one of them tells.
+    if (error.kind() == Error::Kind::usage && is_quiet()) return error.exit_status();
     std::fprintf(stderr, "trireme: %s\n", error.what());
     return error.exit_status();
   } catch (const std::bad_alloc&) {

@@ -5,6 +5,7 @@
 
 #include "comm/local/run.h"
 #include "comm/local/world.h"
+#include "comm/mpi/run.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -54,34 +55,49 @@ LocalRank::Peak LocalRank::peak() {
 }
 
 Ranks::Ranks(const config::EngineOptions& options)
-    : options_(options), count_(static_cast<int>(options.ranks)) {
+    : options_(options), launch_(comm::mpi::launch_here()) {
+  count_ = launch_.is_many() ? launch_.size : static_cast<int>(options.ranks);
+  here_ = launch_.is_many() && launch_.local_size > 0 ? launch_.local_size : count_;
   threads_ = options.threads_per_rank > 0 ? static_cast<int>(options.threads_per_rank)
-                                          : std::max(1, usable_cores() / count_);
+                                          : std::max(1, usable_cores() / here_);
+  if (!launch_.is_many()) return;
+  be_quiet(launch_.rank != 0);
+  if (options.ranks != 1 && options.ranks != launch_.size) {
+    fail_usage({.where = "--ranks",
+                .what = format("{} ranks, and {} started {} processes", options.ranks,
+                               comm::mpi::name_of(launch_.launcher), launch_.size),
+                .rule = "under a launcher each process is a rank",
+                .remedy = "leave --ranks out, or start the program without the launcher"});
+  }
 }
 
 void Ranks::run(const parallel::Topology& topology,
                 const std::function<void(LocalRank& rank)>& body) const {
   topology.require_world_size(count_);
   const comm::Patience patience = {.limit = options_.timeout(),
-                                   .crowded = count_ * threads_ > usable_cores()};
-  const auto one = [&](comm::Port& port) {
+                                   .crowded = here_ * threads_ > usable_cores()};
+  const auto on_port = [&](comm::Port& port) {
     LocalRank rank(options_, threads_, port, topology);
     body(rank);
     port.finish(rank.host_stream());
   };
-  if (count_ == 1) {
+  std::vector<std::string> places;
+  for (int rank = 0; rank < count_; ++rank)
+    places.push_back(topology.coordinates(Rank{rank}).text());
+  if (launch_.is_many()) {
+    comm::mpi::run_mpi(
+        {.launch = launch_, .places = [&](int) { return places; }, .patience = patience}, on_port);
+  } else if (count_ == 1) {
     comm::LocalWorld world(1);
     comm::Port port(world.transport(0), patience);
-    one(port);
-    return;
+    on_port(port);
+  } else {
+    comm::run_ranks({.ranks = count_, .places = places, .patience = patience},
+                    [&](comm::Port& port) {
+                      be_quiet(port.rank() != 0);
+                      on_port(port);
+                    });
   }
-  comm::LocalRun run = {.ranks = count_, .patience = patience};
-  for (int rank = 0; rank < count_; ++rank)
-    run.places.push_back(topology.coordinates(Rank{rank}).text());
-  comm::run_ranks(run, [&](comm::Port& port) {
-    be_quiet(port.rank() != 0);
-    one(port);
-  });
 }
 
 }  // namespace trireme::app

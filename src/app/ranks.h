@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "comm/local/solo.h"
+#include "comm/mpi/launch.h"
 #include "comm/port.h"
 #include "config/groups/engine.h"
 #include "device/cpu/cpu_device.h"
@@ -51,10 +51,12 @@ class LocalRank {
   std::optional<engine::RankGroups> groups_;
 };
 
-/// How a subcommand runs its ranks: as threads of this process. Made before anything is printed:
-/// where this process is not the first of several, it is quiet from here on.
+/// How a subcommand runs its ranks: as threads of this process, or over MPI where a launcher
+/// started several, each a rank. Made before anything is printed: where this process is not the
+/// first of them, it is quiet from here on.
 class Ranks {
  public:
+  /// Usage error: --ranks contradicts the launcher.
   explicit Ranks(const config::EngineOptions& options);
 
   /// Ranks of the run.
@@ -63,16 +65,21 @@ class Ranks {
   [[nodiscard]] int threads() const { return threads_; }
 
   /// Whether ranks are on more hosts than this one.
-  [[nodiscard]] bool span_hosts() const { return false; }
+  [[nodiscard]] bool span_hosts() const { return here_ < count_; }
+  /// Ranks of this machine.
+  [[nodiscard]] int here() const { return here_; }
 
   /// Runs body on every rank of this process and returns when all have ended; a rank that throws
-  /// ends all, and what it threw is thrown. The topology has count() ranks.
+  /// ends all, and what it threw is thrown (or told, where the process ends over MPI). The topology
+  /// has count() ranks.
   void run(const parallel::Topology& topology,
            const std::function<void(LocalRank& rank)>& body) const;
 
  private:
   const config::EngineOptions& options_;
+  comm::mpi::Launch launch_;
   int count_;
+  int here_;
   int threads_;
 };
 

@@ -162,7 +162,7 @@ void run_rank(const TrainRun& run, const Shared& shared, LocalRank& rank) {
 
 void run_training(const TrainRun& run, const Ranks& ranks) {
   const train::TrainOptions& options = run.options;
-  train::require_places_to_write(options);
+  if (!is_quiet()) train::require_places_to_write(options);
   std::optional<checkpoint::CheckpointReader> reader =
       train::checkpoint_to_continue(options.checkpoint);
   if (reader) train::require_continuable(*reader, options);
@@ -176,7 +176,7 @@ void run_training(const TrainRun& run, const Ranks& ranks) {
   if (data.validation) {
     shared.unigram_entropy = data::unigram_entropy(*data.validation, 0, data.requested.valid, pool);
   }
-  shared.bytes_here = bytes_of_all(run.request);
+  shared.bytes_here = bytes_of_all(run.request) * ranks.here() / ranks.count();
   ranks.run(run.request.topology, [&](LocalRank& rank) { run_rank(run, shared, rank); });
 }
 

@@ -38,12 +38,15 @@ std::string MpiTransport::name_of(int rank) const {
 }
 
 int number_of_group(std::span<const int> ranks, int times) {
-  uint64_t value = 0x9e3779b97f4a7c15u + static_cast<uint64_t>(times);
-  for (const int rank : ranks) {
-    value = (value ^ static_cast<uint64_t>(rank)) * 0xbf58476d1ce4e5b9u;
-    value ^= value >> 29;
-  }
-  value *= 0x94d049bb133111ebu;
+  uint64_t value = 0;
+  const auto mix = [&](int number) {  // a step of SplitMix64
+    value += 0x9e3779b97f4a7c15u + static_cast<uint64_t>(number);
+    value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9u;
+    value = (value ^ value >> 27) * 0x94d049bb133111ebu;
+    value ^= value >> 31;
+  };
+  mix(times);
+  for (const int rank : ranks) mix(rank);
   return static_cast<int>(value >> 33);
 }
 

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
+#include <optional>
 #include <thread>
 
+#include "comm/mpi/library.h"
 #include "core/error.h"
 #include "core/format.h"
 
@@ -28,13 +31,23 @@ void speak(const char* words) {
   std::fflush(stderr);
 }
 
-// Tells the exception under way, and returns the exit status for it.
+// Of the exception under way.
+int status_of() noexcept {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return error.exit_status();
+  } catch (...) {
+    return 1;
+  }
+}
+
+// Tells the exception under way, and returns its exit status.
 int tell() noexcept {
   try {
     throw;
   } catch (const Error& error) {
     speak(error.what());
-    return error.exit_status();
   } catch (const std::bad_alloc&) {
     speak("out of memory: an allocation was refused");
   } catch (const std::exception& error) {
@@ -42,28 +55,41 @@ int tell() noexcept {
   } catch (...) {
     speak("an unknown failure");
   }
-  return 1;
+  return status_of();
+}
+
+// When a rank speaks, so that those before it have spoken.
+std::chrono::nanoseconds turn_of(int rank) {
+  if (rank == 0) return {};
+  return std::min(kFirstSpeaks + (rank - 1) * kNextSpeaks, kLastSpeaks);
+}
+
+// Inside a handler: MPI is not begun.
+[[noreturn]] void end_this(const Launch& launch) {
+  // No rank knows of the others, who all meet the same.
+  if (launch.rank > 0) std::this_thread::sleep_for(kLastSpeaks);
+  const int status = launch.rank > 0 ? status_of() : tell();
+  std::exit(status);
 }
 
 // Inside a handler.
-[[noreturn]] void end_all(Wire& wire) {
+[[noreturn]] void end_all(const Launch& launch, Wire& wire) {
   std::fflush(stdout);
   if (wire.stopped_by() >= 0 && wire.stopped_by() != wire.rank()) {
     std::this_thread::sleep_for(kFollows);
     wire.abort(1);
   }
-  if (wire.rank() > 0)
-    std::this_thread::sleep_for(
-        std::min(kFirstSpeaks + (wire.rank() - 1) * kNextSpeaks, kLastSpeaks));
-  const int status = tell();
+  std::this_thread::sleep_for(turn_of(std::max(launch.rank, wire.rank())));
+  // Of programs of one rank each, which a wrong launcher starts, one speaks for all.
+  const bool silent = launch.rank > 0 && wire.size() == 1;
+  const int status = silent ? status_of() : tell();
   wire.abort(status);
 }
 
 // What a rank lends and never waits for could go while others read it.
 void leave(Wire& wire, const WaitLoop& loop) {
   if (wire.stopped_by() >= 0) {
-    fail({.where = place(),
-          .what = "it ended while others could still read what it had lent",
+    fail({.what = "it ended while others could still read what it had lent",
           .rule = "each exchange is waited for"});
   }
   loop.until(
@@ -78,10 +104,17 @@ void leave(Wire& wire, const WaitLoop& loop) {
 
 }  // namespace
 
-void run_mpi(const Table& table, const MpiRun& run, const std::function<void(Port& port)>& body) {
-  Wire wire(table);
+void run_mpi(const MpiRun& run, const std::function<void(Port& port)>& body) {
+  std::optional<Wire> begun;
+  try {
+    begun.emplace(run.table != nullptr ? *run.table : open_library());
+  } catch (...) {
+    end_this(run.launch);
+  }
+  Wire& wire = *begun;
   set_place(format("rank {}", wire.rank()));
   try {
+    require_one_job(run.launch, wire.size(), wire.library());
     std::vector<std::string> places;
     if (run.places) places = run.places(wire.size());
     if (!places.empty())
@@ -95,7 +128,7 @@ void run_mpi(const Table& table, const MpiRun& run, const std::function<void(Por
     }
     leave(wire, WaitLoop(run.patience));
   } catch (...) {
-    end_all(wire);
+    end_all(run.launch, wire);
   }
 }
 
