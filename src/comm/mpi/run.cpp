@@ -1,7 +1,11 @@
 #include "comm/mpi/run.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -11,6 +15,7 @@
 
 #include "comm/lanes.h"
 #include "comm/mpi/library.h"
+#include "comm/pending.h"
 #include "core/error.h"
 #include "core/format.h"
 
@@ -133,6 +138,35 @@ void leave(Wire& wire, const WaitLoop& loop) {
   wire.close();
 }
 
+void on_termination(int signal) {
+  pending::write(STDERR_FILENO, "SIGTERM");
+  static_cast<void>(std::signal(signal, SIG_DFL));
+  static_cast<void>(std::raise(signal));
+}
+
+// As long as it lives, SIGTERM ends the process behind a word on what it waits for. Who catches the
+// signal in the meantime says it too (train/exit.h).
+class TellsPending {
+ public:
+  TellsPending() {
+    pending::enable(place());
+    struct sigaction action = {};
+    action.sa_handler = on_termination;
+    sigemptyset(&action.sa_mask);
+    if (::sigaction(SIGTERM, &action, &before_) != 0)
+      fail({.where = "signals", .what = "cannot be caught: " + errno_text(errno)});
+  }
+  ~TellsPending() {
+    static_cast<void>(::sigaction(SIGTERM, &before_, nullptr));
+    pending::disable();
+  }
+  TellsPending(const TellsPending&) = delete;
+  TellsPending& operator=(const TellsPending&) = delete;
+
+ private:
+  struct sigaction before_ = {};
+};
+
 }  // namespace
 
 void run_mpi(const MpiRun& run, const std::function<void(Port& port)>& body) {
@@ -150,6 +184,7 @@ void run_mpi(const MpiRun& run, const std::function<void(Port& port)>& body) {
     if (run.places) places = run.places(wire.size());
     if (!places.empty())
       set_place(format("rank {} = {}", wire.rank(), places[static_cast<size_t>(wire.rank())]));
+    const TellsPending tells;
     {
       std::unique_ptr<Transport> transport =
           std::make_unique<MpiTransport>(wire, std::move(places), run.limits);
