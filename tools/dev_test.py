@@ -138,7 +138,7 @@ class PackageList(unittest.TestCase):
                 sections[line[1:-1]] = []
             else:
                 list(sections.values())[-1].append(line)
-        self.assertEqual(list(sections), ["build", "test", "lint", "fuzz", "bench", "corpus"])
+        self.assertEqual(list(sections), ["build", "test", "mpi", "lint", "fuzz", "bench", "corpus"])
         for packages in sections.values():
             self.assertTrue(packages)
             self.assertEqual(len(packages), len(set(packages)))

@@ -187,6 +187,9 @@ void Collective::collect_loans(Lanes& lanes) {
 }
 
 std::string Collective::awaited(const Lanes& lanes) const {
+  // Who has not sent its part holds up all the others; who has not handed out its slice may wait
+  // itself.
+  std::string parts;
   std::string whom;
   for (int peer = 0; peer < lanes.size(); ++peer) {
     if (peer == rank_) continue;
@@ -197,8 +200,10 @@ std::string Collective::awaited(const Lanes& lanes) const {
     const bool unreceived = std::any_of(loans_.begin(), loans_.end(),
                                         [&](const Loan& loan) { return loan.peer == peer; });
     if (!unjoined && !ungathered && !unreceived) continue;
-    whom += format("{}{}", whom.empty() ? "" : ", ", lanes.name_of(peer));
+    std::string& list = unjoined ? parts : whom;
+    list += format("{}{}", list.empty() ? "" : ", ", lanes.name_of(peer));
   }
+  if (!parts.empty()) whom = parts;
   return format("{} of {} ({}{}{}) in group {} with {}", name_of(exchange_.verb),
                 bytes_text(static_cast<double>(exchange_.bytes)), name_of(exchange_.traffic),
                 exchange_.what.text().empty() ? "" : ", ", exchange_.what.text(), lanes.name(),

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "comm/record/faulty_transport.h"
+#include "comm/testing/fake_mpi.h"
 #include "comm/testing/ranks.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -84,7 +85,11 @@ struct Outcome {
   std::string failure;                     // the first cause; empty: none
 };
 
-Outcome run_with(int ranks, int faulty, Plant plant, std::chrono::milliseconds limit) {
+// Ranks that are threads, or processes of a made-up MPI.
+enum class Engine { threads, mpi };
+
+Outcome run_with(Engine engine, int ranks, int faulty, Plant plant,
+                 std::chrono::milliseconds limit) {
   Outcome outcome;
   outcome.values.resize(static_cast<size_t>(ranks));
   outcome.sent.resize(static_cast<size_t>(ranks));
@@ -95,12 +100,19 @@ Outcome run_with(int ranks, int faulty, Plant plant, std::chrono::milliseconds l
                                              outcome.sent[static_cast<size_t>(rank)]);
   };
   try {
-    testing::run_members(run, [&](Member& member) {
-      member.port.set_action("the step");
-      outcome.values[static_cast<size_t>(member.port.rank())] = step(member);
-      member.port.set_action("the end");
-      member.port.finish(*member.stream);
-    });
+    const auto body = [&](Port& port) {
+      Member member(port);
+      port.set_action("the step");
+      outcome.values[static_cast<size_t>(port.rank())] = step(member);
+      port.set_action("the end");
+      port.finish(*member.stream);
+    };
+    if (engine == Engine::threads) {
+      run_ranks(run, body);
+    } else {
+      // It copies what is sent: of a rank that fails nothing is read behind its end.
+      testing::run_ranks_over_mpi(run, body, {.eager = int64_t{1} << 40});
+    }
   } catch (const Error& error) {
     outcome.failure = error.what();
   }
@@ -114,10 +126,10 @@ bool has(const std::string& text, std::string_view part) {
 }
 
 // One fault in each message of each rank in turn, several worlds at once: most of them wait.
-void with_each_message(int ranks, Fault fault, std::chrono::milliseconds limit,
+void with_each_message(Engine engine, int ranks, Fault fault, std::chrono::milliseconds limit,
                        const std::function<void(const Outcome& clean, const Outcome& outcome,
                                                 const Header& planted)>& check) {
-  const Outcome clean = run_with(ranks, 0, {}, kPlenty);
+  const Outcome clean = run_with(engine, ranks, 0, {}, kPlenty);
   ASSERT_EQ(clean.failure, "");
   std::vector<std::pair<int, uint64_t>> plants;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -141,7 +153,7 @@ void with_each_message(int ranks, Fault fault, std::chrono::milliseconds limit,
           own = next++;
         }
         const auto [rank, message] = plants[own];
-        const Outcome outcome = run_with(ranks, rank, {fault, message}, limit);
+        const Outcome outcome = run_with(engine, ranks, rank, {fault, message}, limit);
         const std::lock_guard lock(mutex);
         const Header& planted = clean.sent[static_cast<size_t>(rank)].headers[message];
         SCOPED_TRACE(format("rank {}'s message {}, {} (lane {}) to rank {}\n{}", rank, message,
@@ -153,9 +165,15 @@ void with_each_message(int ranks, Fault fault, std::chrono::milliseconds limit,
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(Faults, ADelayedMessageChangesNoBit) {
+class EachMessage : public ::testing::TestWithParam<Engine> {};
+INSTANTIATE_TEST_SUITE_P(Faults, EachMessage, ::testing::Values(Engine::threads, Engine::mpi),
+                         [](const auto& engine) {
+                           return engine.param == Engine::threads ? "Threads" : "Mpi";
+                         });
+
+TEST_P(EachMessage, ADelayedMessageChangesNoBit) {
   for (const int ranks : {2, 4}) {
-    with_each_message(ranks, Fault::delay, kPlenty,
+    with_each_message(GetParam(), ranks, Fault::delay, kPlenty,
                       [](const Outcome& clean, const Outcome& outcome, const Header&) {
                         EXPECT_EQ(outcome.failure, "");
                         EXPECT_EQ(outcome.values, clean.values);
@@ -163,9 +181,9 @@ TEST(Faults, ADelayedMessageChangesNoBit) {
   }
 }
 
-TEST(Faults, OfADroppedMessageTheWaitNamesPeerPlaceExchangeAndAction) {
+TEST_P(EachMessage, OfADroppedMessageTheWaitNamesPeerPlaceExchangeAndAction) {
   with_each_message(
-      2, Fault::drop, std::chrono::milliseconds(500),
+      GetParam(), 2, Fault::drop, std::chrono::milliseconds(500),
       [](const Outcome&, const Outcome& outcome, const Header& planted) {
         // Whoever gives up first names the other one.
         const bool by_receiver = has(outcome.failure, format("[rank {} = ", planted.to));
@@ -181,10 +199,10 @@ TEST(Faults, OfADroppedMessageTheWaitNamesPeerPlaceExchangeAndAction) {
       });
 }
 
-TEST(Faults, AMessageThatComesTwiceIsRefusedByItsHeader) {
+TEST_P(EachMessage, AMessageThatComesTwiceIsRefusedByItsHeader) {
   for (const int ranks : {2, 3}) {
     with_each_message(
-        ranks, Fault::twice, kPlenty,
+        GetParam(), ranks, Fault::twice, kPlenty,
         [](const Outcome&, const Outcome& outcome, const Header& planted) {
           EXPECT_TRUE(has(outcome.failure, "it came twice") ||
                       has(outcome.failure, "which nobody asked for"));
@@ -196,10 +214,11 @@ TEST(Faults, AMessageThatComesTwiceIsRefusedByItsHeader) {
   }
 }
 
-TEST(Faults, AMessageThatStraysIsRefusedByItsHeader) {
+TEST_P(EachMessage, AMessageThatStraysIsRefusedByItsHeader) {
   for (const Fault fault : {Fault::to_other_rank, Fault::to_other_lane}) {
     with_each_message(
-        3, fault, kPlenty, [](const Outcome&, const Outcome& outcome, const Header& planted) {
+        GetParam(), 3, fault, kPlenty,
+        [](const Outcome&, const Outcome& outcome, const Header& planted) {
           EXPECT_TRUE(has(outcome.failure, "came here"));
           for (const int end : {planted.from, planted.to})
             EXPECT_TRUE(has(outcome.failure, format("rank {} ({})", end, kPlaces[end])));

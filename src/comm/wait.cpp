@@ -1,8 +1,10 @@
 #include "comm/wait.h"
 
 #include <algorithm>
+#include <optional>
 #include <thread>
 
+#include "comm/pending.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -34,6 +36,7 @@ void relax() {
 void WaitLoop::set_action(std::string_view action) {
   action_ = {};
   std::copy_n(action.begin(), std::min(action.size(), action_.size() - 1), action_.begin());
+  pending::set_action(action);
 }
 
 void WaitLoop::until(FunctionRef<bool()> test,
@@ -48,6 +51,7 @@ void WaitLoop::until(FunctionRef<bool()> test,
   }
   const Clock::time_point start = Clock::now();
   std::chrono::nanoseconds nap = kFirstRest;
+  std::optional<pending::Wait> note;
   for (;;) {
     const std::chrono::nanoseconds waited = Clock::now() - start;
     if (waited >= patience_.limit) {
@@ -60,6 +64,8 @@ void WaitLoop::until(FunctionRef<bool()> test,
     if (waited < kAwake) {
       std::this_thread::yield();
     } else {
+      if (!note) note.emplace(start);
+      if (note->asks(waited)) note->describe(awaited(), waited);
       rest(std::min(nap, patience_.limit - waited));
       nap = std::min<std::chrono::nanoseconds>(2 * nap, kLongestRest);
     }

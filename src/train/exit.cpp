@@ -1,11 +1,14 @@
 #include "train/exit.h"
 
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <mutex>
 
+#include "comm/pending.h"
 #include "core/error.h"
 #include "core/format.h"
 
@@ -23,6 +26,8 @@ std::array<struct sigaction, kSignals.size()> before = {};
 void (*before_pipe)(int) = SIG_DFL;
 
 void on_signal(int signal) {
+  // How a launcher ends a job: each rank says where it stood.
+  if (signal == SIGTERM) comm::pending::write(STDERR_FILENO, "SIGTERM");
   caught_signal = signal;
   if (signal == SIGUSR1 || ++terminations < 2) return;
   // The second time: whoever sends it does not want to wait.

@@ -165,6 +165,9 @@ void MpiTransport::handle(const Frame& frame, int peer) {
     case FrameKind::end:
       wire_.stop(peer);
       return;
+    case FrameKind::leave:
+      wire_.note_leave(peer);
+      return;
   }
 }
 

@@ -1,7 +1,11 @@
 #include "comm/mpi/run.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -9,7 +13,9 @@
 #include <optional>
 #include <thread>
 
+#include "comm/lanes.h"
 #include "comm/mpi/library.h"
+#include "comm/pending.h"
 #include "core/error.h"
 #include "core/format.h"
 
@@ -21,7 +27,7 @@ using std::chrono::milliseconds;
 // Ranks that fail alike (all read the same options) do so within this time; the first one that
 // speaks ends the others before they do.
 constexpr milliseconds kFirstSpeaks{250};
-constexpr milliseconds kNextSpeaks{25};
+constexpr milliseconds kNextSpeaks{250};
 constexpr milliseconds kLastSpeaks{2'000};
 // Who follows a failure is ended from outside; by itself, should nobody do it.
 constexpr std::chrono::seconds kFollows{10};
@@ -86,21 +92,80 @@ std::chrono::nanoseconds turn_of(int rank) {
   wire.abort(status);
 }
 
-// What a rank lends and never waits for could go while others read it.
+// Waits until all ranks are here, so that none is inside MPI's own end, out of reach, while another
+// one fails: some launchers do not survive that.
 void leave(Wire& wire, const WaitLoop& loop) {
   if (wire.stopped_by() >= 0) {
     fail({.what = "it ended while others could still read what it had lent",
           .rule = "each exchange is waited for"});
   }
-  loop.until(
-      [&] {
-        wire.poll();
-        return wire.all_sent();
-      },
-      [](std::chrono::nanoseconds) { std::this_thread::yield(); },
-      [] { return std::string("the end of this rank's last messages"); });
+  const std::vector<bool>& leaving = wire.leaving();
+  wire.note_leave(wire.rank());
+  if (wire.rank() > 0) wire.send_frame(0, {.kind = FrameKind::leave});
+  const auto listen = [&] {
+    wire.poll();
+    int peer = 0;
+    for (; const Frame* frame = wire.front(peer); wire.pop()) {
+      if (frame->kind == FrameKind::end) {
+        wire.stop(peer);
+        fail({.what = format("rank {} has failed", peer), .rule = "a rank that fails ends all"});
+      }
+      if (frame->kind != FrameKind::leave) {
+        fail({.where = format("from rank {} to rank {}", peer, wire.rank()),
+              .what = format("{}, after the end", text_of(frame->header)),
+              .rule = "what is sent is received"});
+      }
+      wire.note_leave(peer);
+    }
+    return wire.rank() == 0 ? std::count(leaving.begin(), leaving.end(), false) == 0
+                            : static_cast<bool>(leaving[0]);
+  };
+  const auto nap = [](std::chrono::nanoseconds most) {
+    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(most, milliseconds(1)));
+  };
+  loop.until(listen, nap, [&] {
+    if (wire.rank() > 0) return std::string("the end of all ranks");
+    return format("the end of rank {}",
+                  std::find(leaving.begin(), leaving.end(), false) - leaving.begin());
+  });
+  for (int peer = 1; wire.rank() == 0 && peer < wire.size(); ++peer)
+    wire.send_frame(peer, {.kind = FrameKind::leave});
+  const auto is_sent = [&] {
+    wire.poll();
+    return wire.all_sent();
+  };
+  loop.until(is_sent, nap, [] { return std::string("the way of the last messages"); });
   wire.close();
 }
+
+void on_termination(int signal) {
+  pending::write(STDERR_FILENO, "SIGTERM");
+  static_cast<void>(std::signal(signal, SIG_DFL));
+  static_cast<void>(std::raise(signal));
+}
+
+// As long as it lives, SIGTERM ends the process behind a word on what it waits for. Who catches the
+// signal in the meantime says it too (train/exit.h).
+class TellsPending {
+ public:
+  TellsPending() {
+    pending::enable(place());
+    struct sigaction action = {};
+    action.sa_handler = on_termination;
+    sigemptyset(&action.sa_mask);
+    if (::sigaction(SIGTERM, &action, &before_) != 0)
+      fail({.where = "signals", .what = "cannot be caught: " + errno_text(errno)});
+  }
+  ~TellsPending() {
+    static_cast<void>(::sigaction(SIGTERM, &before_, nullptr));
+    pending::disable();
+  }
+  TellsPending(const TellsPending&) = delete;
+  TellsPending& operator=(const TellsPending&) = delete;
+
+ private:
+  struct sigaction before_ = {};
+};
 
 }  // namespace
 
@@ -119,6 +184,7 @@ void run_mpi(const MpiRun& run, const std::function<void(Port& port)>& body) {
     if (run.places) places = run.places(wire.size());
     if (!places.empty())
       set_place(format("rank {} = {}", wire.rank(), places[static_cast<size_t>(wire.rank())]));
+    const TellsPending tells;
     {
       std::unique_ptr<Transport> transport =
           std::make_unique<MpiTransport>(wire, std::move(places), run.limits);
@@ -126,7 +192,9 @@ void run_mpi(const MpiRun& run, const std::function<void(Port& port)>& body) {
       Port port(std::move(transport), run.patience);
       body(port);
     }
-    leave(wire, WaitLoop(run.patience));
+    WaitLoop loop(run.patience);
+    loop.set_action("the end");
+    leave(wire, loop);
   } catch (...) {
     end_all(run.launch, wire);
   }

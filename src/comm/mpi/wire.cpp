@@ -35,6 +35,7 @@ Wire::Wire(const Table& table) : table_(table), build_(digest(build_id())) {
           .rule = "the ranks of a job begin together",
           .remedy = "see what MPI printed, and try mpirun with a program of one line (hostname)"});
   }
+  leaving_.resize(static_cast<size_t>(size()));
   for (size_t place = 0; place < kAhead; ++place) expect(place);
 }
 

@@ -17,6 +17,7 @@ enum class FrameKind : uint32_t {
   fetch,    ///< the receiver has room for a message's bytes
   receipt,  ///< a message was received
   end,      ///< the sender has failed, so all end
+  leave,    ///< to rank 0: the sender is through; from rank 0: all are
 };
 
 /// What ranks tell each other beside the bytes of messages. One layout for one build id.
@@ -73,6 +74,10 @@ class Wire {
   /// MPI_Finalize, when all ranks come here. Everything that was sent must have left.
   void close();
 
+  /// A rank is through, and said so. leaving(): those that did.
+  void note_leave(int peer) { leaving_[static_cast<size_t>(peer)] = true; }
+  [[nodiscard]] const std::vector<bool>& leaving() const { return leaving_; }
+
   /// The world is at its end: this rank, or another one, has failed.
   void stop(int failed) { stopped_by_ = failed; }
   [[nodiscard]] int stopped_by() const { return stopped_by_; }  ///< -1: none
@@ -100,6 +105,7 @@ class Wire {
   Mpi* mpi_ = nullptr;
   Place place_ = {};
   int stopped_by_ = -1;
+  std::vector<bool> leaving_;  // by rank
   std::vector<Transfer> transfers_;  // by request
   std::array<Arrival, kAhead> ahead_;
   std::array<int32_t, kAhead> expected_ = {};  // requests of ahead_

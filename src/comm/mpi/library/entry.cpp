@@ -190,6 +190,7 @@ Status poll(Mpi* mpi, Completion* completions, int32_t most, int32_t* count,
 Status cancel(Mpi* mpi, int32_t request, Failure* failure) noexcept {
   return guarded(failure, [&] {
     MPI_Request& own = mpi->requests[static_cast<size_t>(request)];
+    if (own == MPI_REQUEST_NULL) return;  // it is through, and not yet told
     check(MPI_Cancel(&own), "MPI_Cancel");
     check(MPI_Wait(&own, MPI_STATUS_IGNORE), "MPI_Wait");
     mpi->free.push_back(request);
