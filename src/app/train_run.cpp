@@ -114,6 +114,7 @@ void run_rank(const TrainRun& run, const Shared& shared, LocalRank& rank) {
   const train::TrainOptions& options = run.options;
   const train::RunCourse& course = run.course;
   const auto seed = static_cast<uint32_t>(options.batch.seed);
+  const train::World world = {rank.world(), rank.host_stream()};
   require_one_mind(run, shared, rank);
   model::RunRequest request = run.request;
   request.at = rank.at();
@@ -141,7 +142,8 @@ void run_rank(const TrainRun& run, const Shared& shared, LocalRank& rank) {
       .start = run.start};
   if (options.checkpoint.save) {
     training.save = [&, toml = config::save_toml(run.saved)] {
-      train::save_checkpoint(session, trainer.position(), seed, toml, *options.checkpoint.save);
+      train::save_checkpoint(world, session, trainer.position(), seed, toml,
+                             *options.checkpoint.save);
     };
     training.remove_old = [&] {
       return checkpoint::apply_retention(*options.checkpoint.save, shared.retention);
