@@ -30,7 +30,8 @@ class InterruptedSave : public checkpoint::TestFolder {
       run_.steps(1);
       states_[iteration] = run_.state();
       if (iteration < 3)
-        train::save_checkpoint(run_.session, run_.trainer.position(), kSeed, "", before_);
+        train::save_checkpoint(run_.world(), run_.session, run_.trainer.position(), kSeed, "",
+                               before_);
     }
   }
 
@@ -43,7 +44,8 @@ class InterruptedSave : public checkpoint::TestFolder {
 
   /// What a run does when it saves with --keep-last 1.
   void save(const Path& root, checkpoint::Disk& disk) {
-    train::save_checkpoint(run_.session, run_.trainer.position(), kSeed, "", root, disk);
+    train::save_checkpoint(run_.world(), run_.session, run_.trainer.position(), kSeed, "", root,
+                           disk);
     checkpoint::apply_retention(root, {.keep_last = 1}, disk);
   }
 

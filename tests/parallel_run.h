@@ -59,13 +59,16 @@ struct Model {
   int steps = 2;
 };
 
-/// What a run came to. Tensors are whole, by name and state.
+/// Whole tensors, by name and state.
+using Tensors = std::map<std::pair<std::string, engine::TensorState>, std::vector<float>>;
+
+/// What a run came to.
 struct Result {
   std::vector<double> losses;
   std::vector<double> norms;
   std::optional<double> evaluated;  ///< of some held-out samples, behind the steps
-  std::map<std::pair<std::string, engine::TensorState>, std::vector<float>> tensors;
-  comm::BytesSent sent;  ///< of all ranks
+  Tensors tensors;                  ///< everything behind the last
+  comm::BytesSent sent;             ///< of all ranks
 
   bool operator==(const Result& other) const {
     return losses == other.losses && norms == other.norms && evaluated == other.evaluated &&
@@ -150,6 +153,23 @@ struct RankRun {
   train::Trainer trainer;
 };
 
+/// Puts what this rank holds of some states into whole tensors.
+inline void put_tensors(engine::Session& session, const std::vector<engine::TensorState>& states,
+                        Tensors& whole) {
+  const model::RunPlan& plan = session.plan();
+  for (int i = 0; i < plan.table.size(); ++i) {
+    const TensorId id{i};
+    if (!plan.local.holds(id) || plan.local[id].alias) continue;
+    // The other holder of a tied tensor has the same.
+    const parallel::Tensor& tensor = plan.table[plan.table[id].tied_to.value_or(id)];
+    for (const engine::TensorState state : states) {
+      std::vector<float> values(static_cast<size_t>(session.slice_elements(id)));
+      session.read_tensor(id, state, values);
+      put_slice(tensor, plan.local[id].slice, values, whole[{tensor.name, state}]);
+    }
+  }
+}
+
 /// Runs the model's steps, and looks at everything behind them.
 inline Result run(const Model& model, const Cut& cut, comm::LocalRun local = {}) {
   local.ranks = cut.ranks();
@@ -179,18 +199,10 @@ inline Result run(const Model& model, const Cut& cut, comm::LocalRun local = {})
       throw std::logic_error("ranks tell different numbers");
     for (size_t g = 0; g < kRankGroups; ++g)
       result.sent += rank.groups.all()[static_cast<RankGroup>(g)].bytes_sent();
-    const model::RunPlan& plan = rank.session.plan();
-    for (int i = 0; i < plan.table.size(); ++i) {
-      const TensorId id{i};
-      if (!plan.local.holds(id) || plan.table[id].tied_to) continue;
-      for (const TensorState state : {TensorState::parameter, TensorState::gradient,
-                                      TensorState::first_moment, TensorState::second_moment}) {
-        std::vector<float> values(static_cast<size_t>(rank.session.slice_elements(id)));
-        rank.session.read_tensor(id, state, values);
-        put_slice(plan.table[id], plan.local[id].slice, values,
-                  result.tensors[{plan.table[id].name, state}]);
-      }
-    }
+    put_tensors(rank.session,
+                {TensorState::parameter, TensorState::gradient, TensorState::first_moment,
+                 TensorState::second_moment},
+                result.tensors);
   });
   return result;
 }

@@ -70,8 +70,10 @@ TEST_F(PluggedTraining, SavesWhatTheCpuSavesAndEachLoadsTheOthers) {
   TestRun here({});
   there.steps(3);
   here.steps(3);
-  train::save_checkpoint(there.session, there.trainer.position(), kSeed, "", folder_ / "there");
-  train::save_checkpoint(here.session, here.trainer.position(), kSeed, "", folder_ / "here");
+  train::save_checkpoint(there.world(), there.session, there.trainer.position(), kSeed, "",
+                         folder_ / "there");
+  train::save_checkpoint(here.world(), here.session, here.trainer.position(), kSeed, "",
+                         folder_ / "here");
   EXPECT_EQ(contents(folder_ / "there" / "iter_0000003"),
             contents(folder_ / "here" / "iter_0000003"));
 

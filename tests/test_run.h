@@ -104,6 +104,8 @@ struct TestRun {
     return train::BatchCourse::ramp_up(b, b, 4 * (options.microbatches - 1), whole);
   }
 
+  train::World world() { return {session.groups()[RankGroup::world], session.stream()}; }
+
   std::vector<double> steps(int count) {
     std::vector<double> losses;
     for (int i = 0; i < count; ++i) losses.push_back(trainer.step().loss);

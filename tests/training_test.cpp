@@ -103,7 +103,8 @@ TEST_F(CheckpointedTraining, ResumesWithTheSameBits) {
   {
     TestRun first({});
     EXPECT_EQ(first.steps(3), std::vector<double>(losses.begin(), losses.begin() + 3));
-    train::save_checkpoint(first.session, first.trainer.position(), kSeed, "", folder_);
+    train::save_checkpoint(first.world(), first.session, first.trainer.position(), kSeed, "",
+                           folder_);
   }
   TestRun second({.threads = 2});
   auto reader = checkpoint::CheckpointReader::open(folder_);
@@ -126,7 +127,8 @@ TEST_F(CheckpointedTraining, GoesOnWithTheBatchThatItWouldHaveHadWhereTheBatchGr
   EXPECT_EQ(sizes, (std::vector<int64_t>{2, 2, 4, 6, 6, 6, 6}));
   TestRun first(growing);
   first.steps(2);
-  train::save_checkpoint(first.session, first.trainer.position(), kSeed, "", folder_);
+  train::save_checkpoint(first.world(), first.session, first.trainer.position(), kSeed, "",
+                         folder_);
   TestRun second(growing);
   auto reader = checkpoint::CheckpointReader::open(folder_);
   second.trainer.resume(train::load_checkpoint(second.session, reader));
@@ -137,7 +139,7 @@ TEST_F(CheckpointedTraining, GoesOnWithTheBatchThatItWouldHaveHadWhereTheBatchGr
 TEST_F(CheckpointedTraining, RefusesADamagedCheckpointByFileAndTensor) {
   TestRun run({});
   run.steps(1);
-  train::save_checkpoint(run.session, run.trainer.position(), kSeed, "", folder_);
+  train::save_checkpoint(run.world(), run.session, run.trainer.position(), kSeed, "", folder_);
   const Path file = folder_ / "iter_0000001" / "model.safetensors";
   std::string content = read_file(file);
   content[content.size() - 5] = static_cast<char>(content[content.size() - 5] ^ 1);
@@ -246,7 +248,8 @@ TEST_F(CheckpointedTraining, KeepsThePositionOfTheScheduleBehindASkippedStep) {
   const float weight = replace_a_weight(whole, std::numeric_limits<float>::infinity());
   EXPECT_TRUE(whole.trainer.step().skipped);
   replace_a_weight(whole, weight);
-  train::save_checkpoint(whole.session, whole.trainer.position(), kSeed, "", folder_);
+  train::save_checkpoint(whole.world(), whole.session, whole.trainer.position(), kSeed, "",
+                         folder_);
   TestRun second({});
   auto reader = checkpoint::CheckpointReader::open(folder_);
   second.trainer.resume(train::load_checkpoint(second.session, reader));

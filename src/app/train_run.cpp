@@ -18,19 +18,44 @@
 namespace trireme::app {
 namespace {
 
-// Continues from --load when there is a checkpoint; fresh weights otherwise.
-void start(const train::TrainOptions& options, std::optional<int64_t> iteration,
-           const train::RunCourse& course, const train::RunData& data, engine::Session& session,
-           train::Trainer& trainer, ThreadPool& pool) {
+// What the ranks of a process share.
+struct Shared {
+  const train::RunData& data;
+  // Known where the first rank is: the checkpoint that the run continues from, and which stay.
+  std::optional<int64_t> loaded = {};
+  checkpoint::Retention retention = {};
+  double unigram_entropy = 0;
+  int64_t bytes_here = 0;  // what the ranks of this machine need
+};
+
+// The checkpoint that the first rank has chosen; the others have not looked.
+std::optional<int64_t> told_by_first(const train::World& world, std::optional<int64_t> loaded) {
+  const std::string text =
+      train::together(world, [&] { return loaded ? std::to_string(*loaded) : ""; }).front();
+  return text.empty() ? std::nullopt : std::optional(std::stoll(text));
+}
+
+// Continues from --load when there is a checkpoint, each rank from its own part of it; fresh
+// weights otherwise.
+void start(const TrainRun& run, const Shared& shared, const train::World& world,
+           engine::Session& session, train::Trainer& trainer, ThreadPool& pool) {
+  const train::TrainOptions& options = run.options;
+  const std::optional<int64_t> iteration = told_by_first(world, shared.loaded);
   if (!iteration) {
     train::initialise_weights(session, static_cast<uint32_t>(options.batch.seed), pool);
     return;
   }
-  auto reader = checkpoint::CheckpointReader::of_iteration(*options.checkpoint.load, *iteration);
-  train::warn_of_another_order(
-      train::run_course(train::saved_options(reader), session.plan().topology), course, data);
-  trainer.resume(train::load_checkpoint(session, reader));
-  say(format("continuing from {}: iteration {}, {} samples consumed", reader.folder().string(),
+  const std::string folder =
+      train::together(world, [&] {
+        auto reader =
+            checkpoint::CheckpointReader::of_iteration(*options.checkpoint.load, *iteration);
+        train::warn_of_another_order(
+            train::run_course(train::saved_options(reader), reader.manifest().run.ranks),
+            run.course, shared.data);
+        trainer.resume(train::load_checkpoint(session, reader));
+        return reader.folder().string();
+      }).front();
+  say(format("continuing from {}: iteration {}, {} samples consumed", folder,
              trainer.position().iteration, trainer.position().consumed_samples));
 }
 
@@ -84,15 +109,6 @@ std::string data_name(const config::DataOptions& options) {
   return items.size() == 1 ? Path(items[0]).filename().string() : "several datasets";
 }
 
-// What the ranks of a process share.
-struct Shared {
-  const train::RunData& data;
-  std::optional<int64_t> loaded;  // the checkpoint that the run continues from
-  checkpoint::Retention retention;
-  double unigram_entropy = 0;
-  int64_t bytes_here = 0;  // what the ranks of this machine need
-};
-
 // Found at start rather than by numbers that make no sense.
 void require_one_mind(const TrainRun& run, const Shared& shared, LocalRank& rank) {
   if (rank.world().size() == 1) return;
@@ -114,7 +130,9 @@ void run_rank(const TrainRun& run, const Shared& shared, LocalRank& rank) {
   const train::TrainOptions& options = run.options;
   const train::RunCourse& course = run.course;
   const auto seed = static_cast<uint32_t>(options.batch.seed);
+  const train::World world = {rank.world(), rank.host_stream()};
   require_one_mind(run, shared, rank);
+  if (options.checkpoint.save) train::require_one_folder(world, *options.checkpoint.save);
   model::RunRequest request = run.request;
   request.at = rank.at();
   model::RunPlan plan = model::plan_run(request);
@@ -124,7 +142,7 @@ void run_rank(const TrainRun& run, const Shared& shared, LocalRank& rank) {
                          train::learning_rate(options.optimizer, course), seed,
                          train::feed_options(options.data));
   if (options.debug.overfit_batch) trainer.overfit();
-  start(options, shared.loaded, course, shared.data, session, trainer, rank.pool());
+  start(run, shared, world, session, trainer, rank.pool());
 
   const LocalRank::Peak peak = rank.peak();
   const int ranks = rank.world().size();
@@ -141,11 +159,14 @@ void run_rank(const TrainRun& run, const Shared& shared, LocalRank& rank) {
       .start = run.start};
   if (options.checkpoint.save) {
     training.save = [&, toml = config::save_toml(run.saved)] {
-      train::save_checkpoint(session, trainer.position(), seed, toml, *options.checkpoint.save);
+      train::save_checkpoint(world, session, trainer.position(), seed, toml,
+                             *options.checkpoint.save);
     };
-    training.remove_old = [&] {
-      return checkpoint::apply_retention(*options.checkpoint.save, shared.retention);
-    };
+    if (rank.is_first()) {
+      training.remove_old = [&] {
+        return checkpoint::apply_retention(*options.checkpoint.save, shared.retention);
+      };
+    }
   }
   train::RunResult result = train::run_loop(training);
   result.curve.title = format("{} parameters, {}",
@@ -162,10 +183,12 @@ void run_rank(const TrainRun& run, const Shared& shared, LocalRank& rank) {
 
 void run_training(const TrainRun& run, const Ranks& ranks) {
   const train::TrainOptions& options = run.options;
-  if (!is_quiet()) train::require_places_to_write(options);
-  std::optional<checkpoint::CheckpointReader> reader =
-      train::checkpoint_to_continue(options.checkpoint);
-  if (reader) train::require_continuable(*reader, options);
+  std::optional<checkpoint::CheckpointReader> reader;
+  if (!is_quiet()) {  // the first rank is here
+    train::require_places_to_write(options);
+    reader = train::checkpoint_to_continue(options.checkpoint);
+    if (reader) train::require_continuable(*reader, options, run.request.topology);
+  }
   ThreadPool pool(std::max(1, usable_cores()));
   const train::RunData data =
       train::open_run_data(options, run.course, run.request.shape.vocabulary, run.words, pool);

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <random>
 #include <set>
@@ -45,13 +46,16 @@ inline void write_tree(const Tree& tree, const Path& root) {
 /// Passes every call on to the machine's disk, numbers it, and keeps beside it a model of what is
 /// durable: file contents as of the last finish(), folder entries as of the last sync_folder().
 /// Call `stop_at` throws Stopped, as all later ones do; call `fail_at` throws an error as from a
-/// full disk, later ones work; from call `full_from` on nothing can be written, only removed.
+/// full disk, later ones work; from call `full_from` on nothing can be written, only removed;
+/// from call `gone_from` on every call fails.
+/// Several threads may use it.
 class SimulatedDisk final : public Disk {
  public:
   struct Faults {
     int stop_at = -1;
     int fail_at = -1;
     int full_from = -1;
+    int gone_from = -1;
     bool exchanges = true;  ///< whether the file system knows how to exchange names
   };
 
@@ -75,12 +79,14 @@ class SimulatedDisk final : public Disk {
   }
 
   std::unique_ptr<DiskFile> create(const Path& path) override {
+    const std::lock_guard lock(mutex_);
     count(path);
     auto node = std::make_shared<Node>();
     change(path.parent_path(), {{path.filename(), node}});
     return std::make_unique<File>(*this, path, node, system_disk().create(path));
   }
   void create_folder(const Path& path) override {
+    const std::lock_guard lock(mutex_);
     count(path);
     system_disk().create_folder(path);
     auto node = std::make_shared<Node>();
@@ -88,23 +94,27 @@ class SimulatedDisk final : public Disk {
     change(path.parent_path(), {{path.filename(), node}});
   }
   void sync_folder(const Path& path) override {
+    const std::lock_guard lock(mutex_);
     count(path, false);
     Node& folder = *find(path);
     folder.durable_entries = folder.entries;
     folder.pending.clear();
   }
   void rename(const Path& from, const Path& to) override {
+    const std::lock_guard lock(mutex_);
     count(from);
     system_disk().rename(from, to);
     change(root_, {{to.filename(), find(from)}, {from.filename(), nullptr}});
   }
   bool exchange(const Path& a, const Path& b) override {
+    const std::lock_guard lock(mutex_);
     count(a);
     if (!faults_.exchanges || !system_disk().exchange(a, b)) return false;
     change(root_, {{a.filename(), find(b)}, {b.filename(), find(a)}});
     return true;
   }
   void remove_all(const Path& path) override {
+    const std::lock_guard lock(mutex_);
     count(path, false);
     system_disk().remove_all(path);
     Node& folder = *find(path.parent_path());
@@ -133,11 +143,13 @@ class SimulatedDisk final : public Disk {
     File(SimulatedDisk& disk, Path path, std::shared_ptr<Node> node, std::unique_ptr<DiskFile> file)
         : disk_(disk), path_(std::move(path)), node_(std::move(node)), file_(std::move(file)) {}
     void write(std::span<const std::byte> bytes) override {
+      const std::lock_guard lock(disk_.mutex_);
       disk_.count(path_);
       file_->write(bytes);
       node_->content.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     }
     void finish() override {
+      const std::lock_guard lock(disk_.mutex_);
       disk_.count(path_);
       file_->finish();
       node_->durable_content = node_->content;
@@ -153,6 +165,7 @@ class SimulatedDisk final : public Disk {
   void count(const Path& path, bool takes_room = true) {
     const int call = calls_++;
     if (faults_.stop_at >= 0 && call >= faults_.stop_at) throw Stopped{};
+    if (faults_.gone_from >= 0 && call >= faults_.gone_from) fail_path("use", path, EIO);
     const bool full = takes_room && faults_.full_from >= 0 && call >= faults_.full_from;
     if (call == faults_.fail_at || full) fail_path("write", path, ENOSPC);
   }
@@ -223,6 +236,7 @@ class SimulatedDisk final : public Disk {
 
   Path root_;
   Faults faults_;
+  std::mutex mutex_;
   int calls_ = 0;
   std::shared_ptr<Node> top_;
 };

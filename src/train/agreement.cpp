@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/mapped_file.h"
+#include "train/together.h"
 
 namespace trireme::train {
 namespace {
@@ -33,22 +34,6 @@ std::vector<Line> lines_of(std::string_view text) {
     }
   }
   return lines;
-}
-
-// As in "rank 3", "ranks 0-2 and 4".
-std::string ranks_text(const std::vector<int>& ranks) {
-  std::vector<std::string> runs;
-  for (size_t first = 0; first < ranks.size();) {
-    size_t last = first;
-    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-    runs.push_back(first == last ? format("{}", ranks[first])
-                                 : format("{}-{}", ranks[first], ranks[last]));
-    first = last + 1;
-  }
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (size_t i = 0; i < runs.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == runs.size() ? " and " : ", ") + runs[i];
-  return text;
 }
 
 // A value of one line, none where there is no such line, and who has it.

@@ -1,10 +1,12 @@
 #include "train/checkpointing.h"
 
 #include <array>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "checkpoint/writer.h"
+#include "core/format.h"
 #include "core/process_memory.h"
 #include "engine/initialise.h"
 
@@ -66,6 +68,53 @@ class HostBuffer {
   std::vector<float> values_;
 };
 
+// Of the files that a rank writes: unlike those of all others.
+std::string stem_of(const model::RunPlan& plan, const StoredState& stored) {
+  if (plan.topology.pipeline() * plan.topology.tensor() == 1) return stored.stem;
+  return format("{}-p{}-t{}", stored.stem, plan.at.pipeline, plan.at.tensor);
+}
+
+// Writes what this rank stores of its tensors and their state.
+checkpoint::Contents write_part(engine::Session& session, const Path& folder,
+                                checkpoint::Disk& disk) {
+  const model::RunPlan& plan = session.plan();
+  struct Item {
+    TensorId id;
+    TensorState state;
+  };
+  std::vector<checkpoint::SliceToWrite> slices;
+  std::vector<Item> items;
+  const auto add = [&](const StoredState& stored) {
+    for (const TensorId id : own_tensors(plan)) {
+      const parallel::Tensor& tensor = plan.table[id];
+      // A tied tensor's values are stored by the stage that holds the other.
+      if (tensor.tied_to || !checkpoint::stores(tensor, plan.at)) continue;
+      slices.push_back({.tensor = spec_of(tensor, stored),
+                        .slice = packed(plan.local[id].slice),
+                        .stem = stem_of(plan, stored)});
+      items.push_back({.id = id, .state = stored.state});
+    }
+  };
+  add(kWeights);
+  for (const StoredState& stored : kOptimizer) add(stored);
+
+  checkpoint::SliceWriter part(folder, slices, disk);
+  HostBuffer buffer;
+  for (size_t i = 0; i < items.size(); ++i) {
+    const std::span<float> values = buffer.of(session.slice_elements(items[i].id));
+    session.read_tensor(items[i].id, items[i].state, values);
+    part.write(i, std::as_bytes(values));
+  }
+  return part.finish();
+}
+
+std::vector<checkpoint::Contents> contents_of(const std::vector<std::string>& parts) {
+  std::vector<checkpoint::Contents> contents;
+  for (size_t rank = 0; rank < parts.size(); ++rank)
+    contents.push_back(checkpoint::contents_from_json(parts[rank], format("rank {}", rank)));
+  return contents;
+}
+
 void load_state(engine::Session& session, checkpoint::CheckpointReader& reader,
                 const StoredState& stored) {
   HostBuffer buffer;
@@ -79,44 +128,28 @@ void load_state(engine::Session& session, checkpoint::CheckpointReader& reader,
 
 }  // namespace
 
-void save_checkpoint(engine::Session& session, const Position& position, uint32_t seed,
-                     const std::string& options, const Path& root, checkpoint::Disk& disk) {
-  const model::RunPlan& plan = session.plan();
-  const std::vector<TensorId> ids = own_tensors(plan);
-  struct Item {
-    TensorId id;
-    TensorState state;
-  };
-  std::vector<checkpoint::SliceToWrite> slices;
-  std::vector<Item> items;
-  const auto add = [&](const StoredState& stored) {
-    for (const TensorId id : ids) {
-      slices.push_back({.tensor = spec_of(plan.table[id], stored),
-                        .slice = packed(plan.local[id].slice),
-                        .stem = stored.stem});
-      items.push_back({.id = id, .state = stored.state});
-    }
-  };
-  add(kWeights);
-  for (const StoredState& stored : kOptimizer) add(stored);
-
-  checkpoint::CheckpointWriter save(root, position.iteration, disk);
-  checkpoint::SliceWriter part(save.folder(), slices, disk);
-  HostBuffer buffer;
-  for (size_t i = 0; i < items.size(); ++i) {
-    const std::span<float> values = buffer.of(session.slice_elements(items[i].id));
-    session.read_tensor(items[i].id, items[i].state, values);
-    part.write(i, std::as_bytes(values));
-  }
-  const std::array<checkpoint::Contents, 1> parts = {part.finish()};
-  save.commit({.iteration = position.iteration,
-               .consumed_samples = position.consumed_samples,
-               .scheduler_samples = position.scheduler_samples,
-               .adam_step = position.adam_step,
-               .seed = seed,
-               .ranks = plan.topology,
-               .options = options},
-              parts);
+void save_checkpoint(const World& world, engine::Session& session, const Position& position,
+                     uint32_t seed, const std::string& options, const Path& root,
+                     checkpoint::Disk& disk) {
+  std::optional<checkpoint::CheckpointWriter> save;  // the first rank's, which commits
+  const Path folder = together(world, [&]() -> std::string {
+                        if (!world.is_first()) return "";
+                        return save.emplace(root, position.iteration, disk).folder().string();
+                      }).front();
+  const std::vector<std::string> parts =
+      together(world, [&] { return to_json(write_part(session, folder, disk)); });
+  together(world, [&]() -> std::string {
+    if (!world.is_first()) return "";
+    save->commit({.iteration = position.iteration,
+                  .consumed_samples = position.consumed_samples,
+                  .scheduler_samples = position.scheduler_samples,
+                  .adam_step = position.adam_step,
+                  .seed = seed,
+                  .ranks = session.plan().topology,
+                  .options = options},
+                 contents_of(parts));
+    return "";
+  });
 }
 
 void load_weights(engine::Session& session, checkpoint::CheckpointReader& reader) {

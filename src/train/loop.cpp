@@ -106,7 +106,7 @@ void save(const Run& run, Reporter& reporter, int64_t iteration, bool last) {
     warn(format("iteration {} was not saved, training goes on: {}", iteration, error.what()));
     return;
   }
-  if (run.remove_old && !is_quiet()) remove_old(run, reporter);
+  if (run.remove_old) remove_old(run, reporter);
 }
 
 // Tells where a number was not finite, and ends the run unless such steps are to be skipped.

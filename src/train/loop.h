@@ -25,8 +25,11 @@ struct Run {
   double unigram_entropy = 0;    ///< of the held-out part, nats per token; 0: unknown
   /// --exit-duration-in-mins counts from here.
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
-  std::function<void()> save = {};  ///< called at intervals and at the end; empty: nothing is saved
-  /// Called after each save that succeeded; returns the iterations that it removed.
+  /// Called at intervals and at the end, by all ranks; throws on all or on none. Empty: nothing is
+  /// saved.
+  std::function<void()> save = {};
+  /// The first rank's, called after each save that succeeded; returns the iterations that it
+  /// removed.
   std::function<std::vector<int64_t>()> remove_old = {};
 };
 

@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "checkpoint/fallback.h"
+#include "checkpoint/probe.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -73,6 +74,29 @@ void require_places_to_write(const TrainOptions& options) {
         .rule = "a run saves beside its own checkpoints only",
         .remedy = format("continue that run with --load {}, or save to another folder",
                          checkpoints.save->string())});
+}
+
+void require_one_folder(const World& world, const Path& save, double seconds) {
+  if (world.size() == 1) return;
+  std::optional<checkpoint::Probe> probe;  // until all have looked
+  const std::string mark = together(world, [&]() -> std::string {
+                             return world.is_first() ? probe.emplace(save).mark() : "";
+                           }).front();
+  const std::vector<std::string> seen = together(world, [&]() -> std::string {
+    if (!checkpoint::sees(save, mark, seconds)) return "";
+    require_writable(save, "write into the folder");
+    return "seen";
+  });
+  std::vector<int> blind;
+  for (size_t rank = 0; rank < seen.size(); ++rank) {
+    if (seen[rank].empty()) blind.push_back(static_cast<int>(rank));
+  }
+  if (blind.empty()) return;
+  fail({.where = "--save " + save.string(),
+        .what = format("{} {} not see the folder in which the first rank made a file",
+                       ranks_text(blind), blind.size() == 1 ? "does" : "do"),
+        .rule = "a checkpoint is one folder, into which all ranks write",
+        .remedy = "give a folder of a file system that all hosts of the run share"});
 }
 
 std::optional<checkpoint::CheckpointReader> checkpoint_to_continue(

@@ -29,6 +29,26 @@ Differences pick(Differences all, const std::array<const char*, N>& names, bool 
   return all;
 }
 
+std::string layout_text(const parallel::Topology& ranks, int64_t micro_batch) {
+  return format("p {} x t {} x d {} with microbatches of {}", ranks.pipeline(), ranks.tensor(),
+                ranks.data(), micro_batch);
+}
+
+// Weights, moments and samples are the same whatever the layout; sums may be in another order.
+void note_another_layout(const checkpoint::CheckpointReader& reader, const TrainOptions& saved,
+                         const TrainOptions& options, const parallel::Topology& ranks) {
+  const parallel::Topology& before = reader.manifest().run.ranks;
+  const int64_t b_before = saved.batch.micro_batch_size;
+  const int64_t b = options.batch.micro_batch_size;
+  const bool same_sums =
+      before.tensor() == ranks.tensor() && before.data() == ranks.data() && b_before == b;
+  if (same_sums && before.pipeline() == ranks.pipeline()) return;
+  note(format("{}: saved by {}, continued by {}: {}", reader.folder().string(),
+              layout_text(before, b_before), layout_text(ranks, b),
+              same_sums ? "with the same bits"
+                        : "sums come in another order, so losses differ in their last digits"));
+}
+
 // A split that is not given is the default one.
 config::DataOptions with_split(config::DataOptions data) {
   data.split = data.split_or_default();
@@ -46,7 +66,8 @@ TrainOptions saved_options(const checkpoint::CheckpointReader& reader) {
   return saved;
 }
 
-void require_continuable(const checkpoint::CheckpointReader& reader, const TrainOptions& options) {
+void require_continuable(const checkpoint::CheckpointReader& reader, const TrainOptions& options,
+                         const parallel::Topology& ranks) {
   const TrainOptions saved = saved_options(reader);
   const auto refuse = [&](const Differences& differences, const char* what, const char* rule) {
     if (differences.empty()) return;
@@ -81,6 +102,7 @@ void require_continuable(const checkpoint::CheckpointReader& reader, const Train
     note(format("{}: continuing otherwise than the run so far: {}", reader.folder().string(),
                 text_of(course)));
   }
+  note_another_layout(reader, saved, options, ranks);
   if (!elsewhere.empty()) {
     warn(format("{}: continuing on data of another name: {}", reader.folder().string(),
                 text_of(elsewhere)));

@@ -9,7 +9,8 @@ namespace trireme::train {
 
 /// Throws, naming every difference, unless a run with these options may continue the checkpoint's:
 /// the same model (its dropout may change), seed and split. What may differ but is worth a word, as
-/// the place of the data, is warned of.
-void require_continuable(const checkpoint::CheckpointReader& reader, const TrainOptions& options);
+/// the place of the data or another layout of ranks, is told.
+void require_continuable(const checkpoint::CheckpointReader& reader, const TrainOptions& options,
+                         const parallel::Topology& ranks);
 
 }  // namespace trireme::train
