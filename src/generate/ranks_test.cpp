@@ -60,7 +60,7 @@ struct RankOfModel {
 // Runs body(rank of the model, its number) on all ranks of a cut.
 template <class Body>
 void on_all_ranks(const Cut& cut, Body body) {
-  comm::run_ranks({.ranks = cut.p * cut.t, .patience = {.limit = std::chrono::seconds(60)}},
+  comm::run_ranks({.ranks = cut.p * cut.t, .patience = {.limit = std::chrono::seconds(60), .crowded = true}},
                   [&](comm::Port& port) {
                     RankOfModel rank(port, cut);
                     body(rank, port.rank());
@@ -100,7 +100,7 @@ const std::vector<Cut> kCuts = {
     {.p = 2, .t = 2, .decode = {.places = 4, .groups = 2}},
     {.p = 2, .t = 2, .decode = {.places = 5, .groups = 2}, .scatter_gather = true},
     {.p = 4, .t = 2, .decode = {.places = 9, .groups = 4}, .granule = 128},
-    {.p = 2, .t = 4, .scatter_gather = true, .layout = uneven(2), .threads = 2},
+    {.p = 2, .t = 4, .scatter_gather = true, .layout = uneven(2)},
 };
 
 TEST(GeneratorOnRanks, GivesTheAnswersOfOneRankForEveryCut) {
