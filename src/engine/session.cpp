@@ -31,7 +31,8 @@ Session::Session(model::RunPlan plan, ops::Backend backend, const Groups& groups
       staging_(*backend.device,
                plan_.batch_layout.slot_bytes + plan_.memory[model::ArenaKind::scalars]),
       executor_(backend, memory_, groups, plan_.buckets),
-      messages_(plan_, memory_, groups, executor_.stream()) {
+      messages_(plan_, memory_, groups, executor_.stream()),
+      tokens_(plan_, memory_, groups, staging_) {
   for (size_t chunk = 0; chunk < plan_.train.size(); ++chunk) {
     train_.push_back(lower(plan_, plan_.train[chunk], *backend.kernels, static_cast<int>(chunk)));
   }
@@ -194,21 +195,49 @@ void Session::read_result(int program::Program::*flow, std::span<float> values) 
   copy_out(std::as_writable_bytes(values), memory_.at(model::address_of_flow(placed, f)));
 }
 
+void Session::run_stage(const model::PlacedProgram& placed, const LoweredProgram& program) {
+  const auto bytes = [&](int flow) {
+    return placed.program.flows[static_cast<size_t>(flow)].bytes();
+  };
+  groups_[RankGroup::world].set_action(placed.program.name);
+  if (placed.program.input != program::kNoValue)
+    messages_.receive_activation_now(bytes(placed.program.input));
+  messages_.finish();  // there is one buffer to send from
+  executor_.run(program.forward, {});
+  if (placed.program.output != program::kNoValue)
+    messages_.send_activation_now(bytes(placed.program.output));
+}
+
+void Session::read_prompt(size_t program) {
+  run_stage(plan_.prompts[program], prompts_[program]);
+}
+
 void Session::decode(std::span<float> logits) {
-  executor_.run(decode_->forward, {});
-  const program::Program& program = plan_.decode->program;
-  const int64_t stored = program.flows[static_cast<size_t>(program.logits)].shape[2];
-  const int64_t counted = plan_.shape.vocabulary;
-  const int64_t rows = static_cast<int64_t>(logits.size()) / counted;
-  TRIREME_ASSERT(
-      static_cast<int64_t>(logits.size()) == rows * counted && rows <= plan_.decode_shape.places,
-      "a logit for each word of some rows");
-  const std::byte* memory = memory_.at(model::address_of_flow(*plan_.decode, program.logits));
-  for (int64_t row = 0; row < rows; ++row) {
-    copy_out(std::as_writable_bytes(
-                 logits.subspan(static_cast<size_t>(row * counted), static_cast<size_t>(counted))),
-             memory + row * stored * 4);
+  run_stage(*plan_.decode, *decode_);
+  const int flow = plan_.decode->program.logits;
+  TRIREME_ASSERT(flow != program::kNoValue || logits.empty(), "the last stage has logits");
+  if (logits.empty()) return;
+  const int64_t words = plan_.shape.vocabulary;
+  const int64_t rows = static_cast<int64_t>(logits.size()) / words;
+  const int64_t planned = plan_.decode_shape.rows();
+  TRIREME_ASSERT(static_cast<int64_t>(logits.size()) == rows * words && rows <= planned,
+                 "a logit for each word of some rows");
+  const std::byte* from = memory_.at(model::address_of_flow(*plan_.decode, flow));
+  const int t = plan_.topology.tensor();
+  const int64_t most = plan_.shape.padded_vocabulary(t) / t;  // words of a tensor rank
+  for (int64_t first = 0; first < words; first += most) {
+    const int64_t count = std::min(most, words - first);
+    // With one tensor rank the rows are whole and lie as they are wanted.
+    const int64_t at_once = count == words ? rows : 1;
+    for (int64_t row = 0; row < rows; row += at_once) {
+      const auto to = logits.subspan(static_cast<size_t>(row * words + first),
+                                     static_cast<size_t>(at_once * count));
+      backend_.device->copy_out(executor_.stream(), std::as_writable_bytes(to),
+                                from + row * count * bytes_of(DType::f32));
+    }
+    from += planned * count * bytes_of(DType::f32);
   }
+  executor_.synchronize();
 }
 
 }  // namespace trireme::engine

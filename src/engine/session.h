@@ -9,6 +9,7 @@
 #include "engine/memory.h"
 #include "engine/messages.h"
 #include "engine/staging.h"
+#include "engine/tokens.h"
 #include "model/run_plan.h"
 #include "ops/kernel.h"
 
@@ -65,19 +66,30 @@ class Session {
   void start_evaluation() { start(*plan_.evaluation, evaluate_); }
   /// One action of the schedule of the batch under way. A forward adds to the loss total.
   void run(const schedule::Action& action);
-  /// Behind the last action of an evaluation: what was sent is received.
+  /// Behind the last action of an evaluation, or the last decoding: what was sent is received.
   void finish_messages() { messages_.finish(); }
   /// What the evaluation's forward that ran last says of each token [s, b], where this rank has the
   /// head. losses: nats. target: the label's logit less the largest logit, exactly 0 where no word
   /// is likelier than the label. Of tokens without a loss, too.
   void read_losses(std::span<float> losses) { read_result(&program::Program::losses, losses); }
   void read_target(std::span<float> target) { read_result(&program::Program::target, target); }
-  /// One token per place: fields of microbatch 0 in, logits [rows, V] of the first rows out
-  /// (padding left out), as many as the span has.
+  /// One token for each place of a group, through this rank's stage: fields of microbatch 0 in. On
+  /// the last stage logits [rows, V] of the first rows out, as many as the span has; elsewhere it
+  /// has none.
   void decode(std::span<float> logits);
   /// Tokens of prompts into the caches by the plan's prompt program of that number: fields of
   /// microbatch 0 in.
-  void read_prompt(size_t program) { executor_.run(prompts_[program].forward, {}); }
+  void read_prompt(size_t program);
+  /// Behind a decode(): the tokens that the last stage has chosen for the rows of a group of places
+  /// go to all stages. All ranks start and wait in the same order; only the last stage's chosen
+  /// count.
+  void start_tokens(int group, std::span<const int32_t> chosen) {
+    tokens_.start(group, chosen, executor_.stream());
+  }
+  /// tokens: of the first rows, as many as the span has.
+  void wait_tokens(int group, std::span<int32_t> tokens) {
+    copy_out(std::as_writable_bytes(tokens), tokens_.wait(group, executor_.stream()));
+  }
   void synchronize() { executor_.synchronize(); }
 
   /// The observer sees every action and op until it is removed. Not owned.
@@ -92,6 +104,8 @@ class Session {
   void start(const model::BatchPlan& batch, const std::vector<LoweredProgram>& programs);
   void run_ops(const schedule::Action& action);
   void compute(const schedule::Action& action);
+  // A decoding program, between the stages before and behind this one.
+  void run_stage(const model::PlacedProgram& placed, const LoweredProgram& program);
   void read_result(int program::Program::*flow, std::span<float> values);
   void write_field_bytes(program::BatchField field, MicrobatchId microbatch,
                          std::span<const std::byte> bytes);
@@ -115,6 +129,7 @@ class Session {
   Staging staging_;
   Executor executor_;  // behind all that its work reaches
   Messages messages_;
+  Tokens tokens_;
   std::vector<LoweredProgram> train_;
   std::vector<LoweredProgram> evaluate_;
   std::optional<LoweredProgram> decode_;

@@ -13,6 +13,7 @@ BatchScorer::BatchScorer(engine::Session& session) : session_(session) {
   const model::RunPlan& plan = session.plan();
   TRIREME_ASSERT(plan.evaluation && plan.evaluation->microbatches == 1,
                  "scores are read behind each microbatch");
+  if (!plan.chunks.back().head) return;
   losses_.resize(static_cast<size_t>(length() * sequences()));
   target_.resize(losses_.size());
   scores_.resize(static_cast<size_t>(sequences()));
@@ -25,6 +26,7 @@ std::span<const Score> BatchScorer::score(const data::BatchFields& fields) {
   engine::write_fields(session_, MicrobatchId{0}, fields);
   for (const schedule::Action& action : session_.plan().evaluation->schedule.actions)
     session_.run(action);
+  if (scores_.empty()) return {};
   session_.read_losses(losses_);
   session_.read_target(target_);
   std::fill(scores_.begin(), scores_.end(), Score{});

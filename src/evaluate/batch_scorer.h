@@ -10,7 +10,9 @@
 namespace trireme::evaluate {
 
 /// Runs a session's evaluation a microbatch at a time and says of each sequence what the model
-/// makes of it.
+/// makes of it. Where the model is cut, its ranks have a scorer each and score the same fields; the
+/// stages work at several microbatches at once, since none but the last waits for what comes of
+/// one.
 class BatchScorer {
  public:
   /// The session was planned with an evaluation of one microbatch; it outlives the scorer.
@@ -20,9 +22,11 @@ class BatchScorer {
   [[nodiscard]] int64_t sequences() const { return session_.plan().batch.sequences; }  ///< b
 
   /// A score for each of the b sequences of [s, b] fields: of the tokens that the loss mask counts.
-  /// Valid until the next call. Throws, saying where, for a loss that is not a number: the weights
-  /// are broken then.
-  [[nodiscard]] std::span<const Score> score(const data::BatchFields& fields);
+  /// On the last stage; elsewhere none. Valid until the next call. Throws, saying where, for a loss
+  /// that is not a number: the weights are broken then.
+  std::span<const Score> score(const data::BatchFields& fields);
+  /// Behind the last microbatch: the session is free for other things, or to go.
+  void finish() { session_.finish_messages(); }
 
  private:
   engine::Session& session_;

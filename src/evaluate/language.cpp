@@ -20,10 +20,11 @@ std::vector<int64_t> token_bytes(const text::Tokenizer& tokenizer) {
   return bytes;
 }
 
-// Of the labels that count. An id that the tokenizer lacks stands for no text.
-int64_t counted_bytes(const data::BatchFields& fields, const std::vector<int64_t>& bytes) {
+// Of a sequence's labels that count. An id that the tokenizer lacks stands for no text.
+int64_t counted_bytes(const data::BatchFields& fields, size_t sequence,
+                      const std::vector<int64_t>& bytes) {
   int64_t sum = 0;
-  for (size_t i = 0; i < fields.labels.size(); ++i) {
+  for (size_t i = sequence; i < fields.labels.size(); i += static_cast<size_t>(fields.sequences)) {
     const auto label = static_cast<size_t>(fields.labels[i]);
     if (fields.loss_mask[i] != 0 && label < bytes.size()) sum += bytes[label];
   }
@@ -61,38 +62,54 @@ LanguageResult evaluate_text(std::string_view text, std::string_view name,
 
 LanguageResult evaluate_samples(const std::shared_ptr<const data::Batches>& batches, int64_t count,
                                 const text::Tokenizer* tokenizer, const OpenSession& open,
-                                int64_t sequences, const data::FeedOptions& reading,
-                                const OnProgress& on_progress) {
+                                int64_t sequences, const Team& team,
+                                const data::FeedOptions& reading, const OnProgress& on_progress) {
   TRIREME_ASSERT(count > 0, "there are samples to evaluate");
   batches->require(0, count);
   const int64_t b = std::min(sequences, count);
-  const int64_t whole = count / b * b;
   const std::vector<int64_t> bytes =
       tokenizer != nullptr ? token_bytes(*tokenizer) : std::vector<int64_t>();
   const std::unique_ptr<engine::Session> session = open(batches->sequence_length(), b);
   BatchScorer scorer(*session);
-  LanguageResult result;
-  const auto take = [&](const data::BatchFields& fields, int64_t done) {
-    for (const Score& score : scorer.score(fields)) result.score += score;
-    result.bytes += counted_bytes(fields, bytes);
-    if (on_progress) on_progress(done, count);
+  struct Sample {
+    Score score;
+    int64_t bytes = 0;
   };
+  std::vector<Sample> samples(static_cast<size_t>(count));
+  // Batch n has the samples [n b, n b + b). The fields are those of b samples from `first` on; what
+  // lies in front of the batch does not count again.
+  const auto take = [&](const data::BatchFields& fields, int64_t n, int64_t first) {
+    const std::span<const Score> scores = scorer.score(fields);
+    for (auto i = static_cast<size_t>(n * b - first); i < scores.size(); ++i)
+      samples[static_cast<size_t>(first) + i] = {scores[i], counted_bytes(fields, i, bytes)};
+  };
+  const data::RankShare share = {
+      .micro_batch = b, .ranks = team.data_ranks(), .rank = team.data_rank()};
+  const int64_t whole = count / share.block() * share.block();
   data::BatchFeed feed(
-      batches, {.micro_batch = b}, [=](int64_t at) { return at < whole ? b : 0; }, reading);
+      batches, share, [=](int64_t at) { return at < whole ? share.block() : 0; }, reading);
   feed.seek(0);
-  for (int64_t at = 0; at < whole; at += b) {
+  for (int64_t at = 0; at < whole; at += share.block()) {
     feed.begin();
-    take(feed.microbatch(0), at + b);
+    const int64_t first = at + share.rank * b;
+    take(feed.microbatch(0), first / b, first);
+    if (on_progress) on_progress(at + share.block(), count);
   }
-  if (whole < count) {
-    // The last b samples; those of them that were counted already do not count again.
-    data::BatchFields fields;
-    batches->fill(count - b, b, fields);
-    for (size_t i = 0; i < fields.loss_mask.size(); ++i) {
-      const auto sequence = static_cast<int64_t>(i) % b;
-      if (count - b + sequence < whole) fields.loss_mask[i] = 0;
+  data::BatchFields fields;
+  for (int64_t n = whole / b; n * b < count; ++n) {
+    if (team.takes(n)) {
+      const int64_t first = std::min(n * b, count - b);
+      batches->fill(first, b, fields);
+      take(fields, n, first);
     }
-    take(fields, count);
+    if (on_progress) on_progress(std::min(n * b + b, count), count);
+  }
+  scorer.finish();
+  team.share<Sample>(samples, [&](size_t i) { return static_cast<int64_t>(i) / b; });
+  LanguageResult result;
+  for (const Sample& sample : samples) {
+    result.score += sample.score;
+    result.bytes += sample.bytes;
   }
   if (result.score.tokens > 0) return result;
   fail({.where = "data",

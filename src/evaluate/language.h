@@ -32,10 +32,11 @@ struct LanguageResult {
 /// Samples [0, count) of a dataset's order, as a validation while training counts them: the tokens
 /// of a sample but its first, less those that the rules of the batches mask.
 /// tokenizer  null: the bytes are unknown
+/// sequences  b
 [[nodiscard]] LanguageResult evaluate_samples(const std::shared_ptr<const data::Batches>& batches,
                                               int64_t count, const text::Tokenizer* tokenizer,
                                               const OpenSession& open, int64_t sequences,
-                                              const data::FeedOptions& reading,
+                                              const Team& team, const data::FeedOptions& reading,
                                               const OnProgress& on_progress = {});
 
 }  // namespace trireme::evaluate

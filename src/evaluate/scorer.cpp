@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "core/error.h"
 #include "evaluate/batch_scorer.h"
@@ -62,29 +63,38 @@ std::vector<Score> score_passages(std::span<const Passage> passages, const OpenS
   }
   join_small(classes, options.sequences);
   std::vector<Score> scores(passages.size());
+  std::vector<int64_t> batch_of(passages.size());
+  int64_t batch = 0;
   int64_t done = 0;
   data::BatchFields fields;
   for (const auto& [length, members] : classes) {
     const int64_t b = std::min(options.sequences, static_cast<int64_t>(members.size()));
-    const std::unique_ptr<engine::Session> session = open(length, b);
-    BatchScorer scorer(*session);
+    std::unique_ptr<engine::Session> session;  // where a batch is this rank's
+    std::optional<BatchScorer> scorer;
     fields.resize(length, b);
-    for (size_t first = 0; first < members.size(); first += static_cast<size_t>(b)) {
+    for (size_t first = 0; first < members.size(); first += static_cast<size_t>(b), ++batch) {
       const size_t count = std::min(static_cast<size_t>(b), members.size() - first);
-      for (size_t j = 0; j < static_cast<size_t>(b); ++j) {
-        // Places behind the last passage: an empty one.
-        fill_column(j < count ? passages[members[first + j]]
-                              : Passage{.tokens = passages[members[first]].tokens.first(1)},
-                    static_cast<int64_t>(j), fields);
+      const auto of_batch = std::span(members).subspan(first, count);
+      for (const size_t passage : of_batch) {
+        batch_of[passage] = batch;
+        done += passages[passage].counted();
       }
-      const std::span<const Score> batch = scorer.score(fields);
-      for (size_t j = 0; j < count; ++j) {
-        scores[members[first + j]] = batch[j];
-        done += batch[j].tokens;
+      if (options.team.takes(batch)) {
+        if (!session) scorer.emplace(*(session = open(length, b)));
+        for (size_t j = 0; j < static_cast<size_t>(b); ++j) {
+          // Places behind the last passage: an empty one.
+          fill_column(j < count ? passages[of_batch[j]]
+                                : Passage{.tokens = passages[of_batch[0]].tokens.first(1)},
+                      static_cast<int64_t>(j), fields);
+        }
+        const std::span<const Score> made = scorer->score(fields);
+        for (size_t j = 0; j < count && !made.empty(); ++j) scores[of_batch[j]] = made[j];
       }
       if (on_progress) on_progress(done, all);
     }
+    if (scorer) scorer->finish();
   }
+  options.team.share<Score>(scores, [&](size_t passage) { return batch_of[passage]; });
   return scores;
 }
 

@@ -215,7 +215,7 @@ TEST(EvaluateSamples, CountsEachSampleOnceForAnyNumberAtATime) {
     std::vector<LanguageResult> results;
     for (const int64_t b : {1, 2, 4, 16}) {
       const LanguageResult result = evaluate_samples(batches, count, &tokenizer(), model.open(), b,
-                                                     {.threads = b == 2 ? 2 : 0});
+                                                     {}, {.threads = b == 2 ? 2 : 0});
       EXPECT_EQ(result.score.tokens, batches->counted_tokens(0, count));
       EXPECT_LT(result.score.tokens, count * 12);
       EXPECT_GT(result.bytes, 0);
@@ -242,10 +242,10 @@ TEST(EvaluateSamples, CountsEachSampleOnceForAnyNumberAtATime) {
       nats += double{direct.losses[i]};
     }
   }
-  const LanguageResult all = evaluate_samples(batches, 11, &tokenizer(), model.open(), 3, {});
+  const LanguageResult all = evaluate_samples(batches, 11, &tokenizer(), model.open(), 3, {}, {});
   EXPECT_NEAR(all.score.nats, nats, 1e-12 * nats);
   EXPECT_EQ(all.bytes, bytes);
-  EXPECT_EQ(evaluate_samples(batches, 11, nullptr, model.open(), 3, {}).bytes, 0);
+  EXPECT_EQ(evaluate_samples(batches, 11, nullptr, model.open(), 3, {}, {}).bytes, 0);
 }
 
 TEST(EvaluateSamples, RefusesDataOfWhichNoTokenCounts) {
@@ -254,7 +254,7 @@ TEST(EvaluateSamples, RefusesDataOfWhichNoTokenCounts) {
       std::make_shared<data::MockSamples>(
           data::MockSamples::Options{.vocab_size = 1, .sequence_length = 12, .samples = 3}),
       data::BatchRules{.vocab_size = kWords, .eod = 0, .eod_mask_loss = true});
-  EXPECT_THROW(static_cast<void>(evaluate_samples(batches, 3, nullptr, model.open(), 2, {})),
+  EXPECT_THROW(static_cast<void>(evaluate_samples(batches, 3, nullptr, model.open(), 2, {}, {})),
                Error);
 }
 

@@ -8,6 +8,7 @@
 #include "data/batches.h"
 #include "device/cpu/cpu_device.h"
 #include "engine/batch_fields.h"
+#include "engine/groups.h"
 #include "engine/initialise.h"
 #include "evaluate/scorer.h"
 #include "text/tokenizer.h"
@@ -28,6 +29,15 @@ class TestModel {
  public:
   /// favourite: a token that the model likes everywhere; -1: none
   explicit TestModel(int32_t favourite = -1) : favourite_(favourite) {}
+  /// One rank of a model that is cut.
+  TestModel(comm::Port& port, const parallel::Topology& topology)
+      : topology_(topology), at_(topology.coordinates(Rank{port.rank()})) {
+    groups_.emplace(port, topology);
+    team_ = Team(topology, at_, port.world(), *stream_);
+  }
+
+  /// The ranks of the model.
+  [[nodiscard]] const Team& team() const { return team_; }
 
   OpenSession open() {
     return [this](int64_t length, int64_t b) { return session(length, b); };
@@ -36,22 +46,27 @@ class TestModel {
   std::unique_ptr<engine::Session> session(int64_t length, int64_t b) {
     ++opened;
     auto session = std::make_unique<engine::Session>(
-        model::plan_run({.shape = {.layers = 2,
+        model::plan_run({.shape = {.layers = 4,
                                    .hidden = 32,
-                                   .heads = 2,
+                                   .heads = 4,
                                    .ffn = 64,
                                    .length = length,
                                    .positions = kPositions,
                                    .vocabulary = kWords,
+                                   .vocabulary_granule = 4,
                                    .init_deviation = 0.3},
                          .batch = {.sequences = b},
+                         .topology = topology_,
+                         .at = at_,
+                         .scatter_gather = scatter_gather,
                          .train = false,
                          .evaluate = true}),
-        ops::Backend{.device = &cpu_, .kernels = &ops::cpu_kernels()}, solo_);
+        ops::Backend{.device = &cpu_, .kernels = &ops::cpu_kernels()},
+        groups_ ? groups_->all() : engine::Groups(solo_));
     const model::RunPlan& plan = session->plan();
     for (int i = 0; i < plan.table.size(); ++i) {
       const TensorId id{i};
-      if (plan.local[id].alias) continue;
+      if (!plan.local.holds(id) || plan.local[id].alias) continue;
       std::vector<float> values(static_cast<size_t>(session->slice_elements(id)));
       engine::initial_values(plan.table[id], plan.local[id].slice, 7, cpu_.pool(), values);
       session->write_tensor(id, engine::TensorState::parameter, values);
@@ -89,6 +104,7 @@ class TestModel {
   }
 
   int opened = 0;
+  bool scatter_gather = false;
 
  private:
   // A bias in front of the head along the token's row.
@@ -104,9 +120,14 @@ class TestModel {
     session.write_tensor(bias, engine::TensorState::parameter, values);
   }
 
-  int32_t favourite_;
+  int32_t favourite_ = -1;
+  parallel::Topology topology_;
+  parallel::Coordinates at_;
   device::CpuDevice cpu_{1};
+  std::unique_ptr<device::Stream> stream_ = cpu_.make_stream();
   comm::SoloCommunicator solo_;
+  std::optional<engine::RankGroups> groups_;
+  Team team_;
 };
 
 /// Tokens with no order in them.

@@ -25,13 +25,16 @@ Generator::Generator(engine::Session& session, const Sampling& sampling, int64_t
       samplers_(static_cast<size_t>(pool.threads()), Sampler(sampling)) {
   const model::RunPlan& plan = session.plan();
   TRIREME_ASSERT(plan.decode.has_value(), "the session was planned for decoding");
-  for (auto place = static_cast<int32_t>(plan.decode_shape.places); place-- > 0;)
-    free_places_.push_back(place);
-  logits_.resize(static_cast<size_t>(plan.decode_shape.places * plan.shape.vocabulary));
+  const model::DecodeShape& shape = plan.decode_shape;
+  groups_.resize(static_cast<size_t>(shape.groups));
+  for (auto place = static_cast<int32_t>(shape.places); place-- > 0;)
+    groups_[static_cast<size_t>(place / shape.rows())].free_places.push_back(place);
+  if (plan.chunks.back().head)
+    logits_.resize(static_cast<size_t>(shape.rows() * plan.shape.vocabulary));
+  chosen_.resize(static_cast<size_t>(shape.rows()));
   // The field keys dropout, which is off.
   const std::vector<int64_t> samples(
-      static_cast<size_t>(std::max(plan.decode_shape.places, plan.decode_shape.prompt_rows.back())),
-      0);
+      static_cast<size_t>(std::max(shape.rows(), shape.prompt_rows.back())), 0);
   session_.write_field<int64_t>(BatchField::samples, MicrobatchId{0}, samples);
 }
 
@@ -81,56 +84,86 @@ void Generator::read_prompts(std::span<const Sequence> started, std::span<const 
   work_.prompt_seconds += seconds_since(start);
 }
 
-void Generator::step(std::span<const Request> requests, const OnToken& on_token) {
+void Generator::start_step(int number, std::span<const Request> requests) {
   const auto start = std::chrono::steady_clock::now();
-  for (const Sequence& sequence : growing_)
+  Group& group = groups_[static_cast<size_t>(number)];
+  for (Sequence& sequence : group.growing) {
     add_row(sequence.token, sequence.cached, sequence.place);
-  write_rows(session_.plan().decode_shape.places);
-  const auto row = static_cast<size_t>(session_.plan().shape.vocabulary);
-  const auto logits = std::span(logits_).first(growing_.size() * row);
-  session_.decode(logits);
-
-  pool_.parallel_for(static_cast<int64_t>(growing_.size()), [&](int64_t index, int thread) {
-    const auto i = static_cast<size_t>(index);
-    Sequence& sequence = growing_[i];
     sequence.cached += 1;
     sequence.grown += 1;
-    sequence.token = samplers_[static_cast<size_t>(thread)].choose(
-        logits.subspan(i * row, static_cast<size_t>(words_)), requests[sequence.request].sample,
-        sequence.cached);
-  });
-
-  size_t kept = 0;
-  for (size_t i = 0; i < growing_.size(); ++i) {
-    const Sequence sequence = growing_[i];
-    work_.answer_tokens += 1;
-    const bool goes_on = on_token(sequence.request, sequence.token);
-    if (goes_on && sequence.grown < requests[sequence.request].count) {
-      growing_[kept++] = sequence;
-    } else {
-      free_places_.push_back(sequence.place);
-    }
   }
-  growing_.resize(kept);
+  write_rows(session_.plan().decode_shape.rows());
+  const auto row = static_cast<size_t>(session_.plan().shape.vocabulary);
+  const size_t rows = group.growing.size();
+  const std::span<int32_t> chosen = std::span(chosen_).first(rows);
+  const std::span<float> logits = std::span(logits_).first(logits_.empty() ? 0 : rows * row);
+  session_.decode(logits);
+  if (!logits.empty()) {
+    pool_.parallel_for(static_cast<int64_t>(rows), [&](int64_t index, int thread) {
+      const auto i = static_cast<size_t>(index);
+      const Sequence& sequence = group.growing[i];
+      chosen[i] = samplers_[static_cast<size_t>(thread)].choose(
+          logits.subspan(i * row, static_cast<size_t>(words_)), requests[sequence.request].sample,
+          sequence.cached);
+    });
+  }
+  session_.start_tokens(number, chosen);
+  group.at_work = true;
   work_.answer_seconds += seconds_since(start);
 }
 
-void Generator::run(std::span<const Request> requests, const OnToken& on_token) {
-  size_t next = 0;
-  while (next < requests.size() || !growing_.empty()) {
-    const size_t before = growing_.size();
-    while (next < requests.size() && !free_places_.empty()) {
-      const Request& request = requests[next];
-      require_room(request, words_, session_.plan().decode_shape.capacity, "generate");
-      growing_.push_back({.request = next++,
-                          .place = free_places_.back(),
-                          .cached = static_cast<int64_t>(request.prompt.size()) - 1,
-                          .token = request.prompt.back()});
-      free_places_.pop_back();
+void Generator::finish_step(int number, std::span<const Request> requests,
+                            const OnToken& on_token) {
+  const auto start = std::chrono::steady_clock::now();
+  Group& group = groups_[static_cast<size_t>(number)];
+  const std::span<int32_t> chosen = std::span(chosen_).first(group.growing.size());
+  session_.wait_tokens(number, chosen);
+  group.at_work = false;
+  size_t kept = 0;
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    Sequence sequence = group.growing[i];
+    sequence.token = chosen[i];
+    work_.answer_tokens += 1;
+    const bool goes_on = on_token(sequence.request, sequence.token);
+    if (goes_on && sequence.grown < requests[sequence.request].count) {
+      group.growing[kept++] = sequence;
+    } else {
+      group.free_places.push_back(sequence.place);
     }
-    read_prompts(std::span(growing_).subspan(before), requests);
-    step(requests, on_token);
   }
+  group.growing.resize(kept);
+  work_.answer_seconds += seconds_since(start);
+}
+
+size_t Generator::begin(Group& group, std::span<const Request> requests, size_t begun) {
+  const size_t before = group.growing.size();
+  while (begun < requests.size() && !group.free_places.empty()) {
+    const Request& request = requests[begun];
+    require_room(request, words_, session_.plan().decode_shape.capacity, "generate");
+    group.growing.push_back({.request = begun++,
+                             .place = group.free_places.back(),
+                             .cached = static_cast<int64_t>(request.prompt.size()) - 1,
+                             .token = request.prompt.back()});
+    group.free_places.pop_back();
+  }
+  read_prompts(std::span(group.growing).subspan(before), requests);
+  return begun;
+}
+
+void Generator::run(std::span<const Request> requests, const OnToken& on_token) {
+  size_t begun = 0;
+  for (bool busy = true; busy;) {
+    busy = false;
+    for (int number = 0; number < static_cast<int>(groups_.size()); ++number) {
+      Group& group = groups_[static_cast<size_t>(number)];
+      if (group.at_work) finish_step(number, requests, on_token);
+      begun = begin(group, requests, begun);
+      if (group.growing.empty()) continue;
+      start_step(number, requests);
+      busy = true;
+    }
+  }
+  session_.finish_messages();
 }
 
 void require_room(const Request& request, int64_t words, int64_t positions,

@@ -3,66 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <memory>
 
-#include "comm/local/solo.h"
 #include "core/error.h"
-#include "device/cpu/cpu_device.h"
-#include "engine/initialise.h"
+#include "generate/test_model.h"
 
 namespace trireme::generate {
 namespace {
 
-constexpr int64_t kWords = 67;
-constexpr int64_t kPositions = 48;
-
-// A small model with opinions and odd sizes, ready to decode.
-struct Model {
-  explicit Model(model::DecodeShape decode, int threads = 1) : cpu(threads) {
-    decode.capacity = kPositions;
-    const program::BackendProfile profile = {.threads = threads};
-    session = std::make_unique<engine::Session>(
-        model::plan_run({.shape = {.layers = 2,
-                                   .hidden = 40,
-                                   .heads = 2,
-                                   .ffn = 100,
-                                   .length = kPositions,
-                                   .positions = kPositions,
-                                   .vocabulary = kWords},
-                         .profile = profile,
-                         .train = false,
-                         .decode = decode}),
-        ops::Backend{.device = &cpu, .kernels = &ops::cpu_kernels(), .profile = profile}, solo);
-    const auto& plan = session->plan();
-    for (int i = 0; i < plan.table.size(); ++i) {
-      const TensorId id{i};
-      if (plan.table[id].tied_to) continue;
-      std::vector<float> values(static_cast<size_t>(session->slice_elements(id)));
-      parallel::Tensor tensor = plan.table[id];
-      tensor.init.deviation *= 20;
-      engine::initial_values(tensor, plan.local[id].slice, 3, cpu.pool(), values);
-      session->write_tensor(id, engine::TensorState::parameter, values);
-    }
-  }
-
-  std::vector<std::vector<int32_t>> answers(const std::vector<Request>& requests,
-                                            const Sampling& sampling = {}, int64_t words = kWords) {
-    Generator generator(*session, sampling, words, cpu.pool());
-    std::vector<std::vector<int32_t>> tokens(requests.size());
-    generator.run(requests, [&](size_t request, int32_t token) {
-      tokens[request].push_back(token);
-      return true;
-    });
-    return tokens;
-  }
-
-  device::CpuDevice cpu;
-  comm::SoloCommunicator solo;
-  std::unique_ptr<engine::Session> session;
-};
-
 // The logits behind a prompt in one place, where rows of other places, or of none, are about it.
-std::vector<float> logits_behind(const Model& model, const std::vector<int32_t>& prompt,
+std::vector<float> logits_behind(const TestModel& model, const std::vector<int32_t>& prompt,
                                  int32_t place, bool by_prompt_program) {
   engine::Session& session = *model.session;
   const model::DecodeShape& shape = session.plan().decode_shape;
@@ -103,31 +52,13 @@ std::vector<float> logits_behind(const Model& model, const std::vector<int32_t>&
   return {logits.end() - kWords, logits.end()};
 }
 
-std::vector<int32_t> prompt_of(int64_t length, int64_t number) {
-  std::vector<int32_t> prompt;
-  for (int64_t i = 0; i < length; ++i)
-    prompt.push_back(static_cast<int32_t>((i * (7 + number) + number * 13) % kWords));
-  return prompt;
-}
-
-// Prompts and answers of many lengths.
-std::vector<Request> requests() {
-  std::vector<Request> result;
-  for (int64_t i = 0; i < 9; ++i) {
-    result.push_back(
-        {.prompt = prompt_of(1 + i * i % 31, i), .count = 3 + i * 5 % 14, .sample = i % 2});
-  }
-  result.push_back({.prompt = prompt_of(47, 3), .count = 1});
-  return result;
-}
-
 TEST(DecodingPrograms, GiveTheSameLogitsToTheBitForAnyPlacesRowsAndThreads) {
   const auto prompt = prompt_of(33, 2);
-  const auto expected = logits_behind(Model({.places = 1}), prompt, 0, false);
+  const auto expected = logits_behind(TestModel({.places = 1}), prompt, 0, false);
   EXPECT_NE(std::count(expected.begin(), expected.end(), expected[0]), kWords);
   for (const int64_t places : {1, 2, 7, 8, 20}) {
     for (const int64_t rows : {1, 6, 16, 100}) {
-      Model model({.places = places, .prompt_rows = {rows}}, 1 + static_cast<int>(rows) % 3);
+      TestModel model({.places = places, .prompt_rows = {rows}}, 1 + static_cast<int>(rows) % 3);
       const auto place = static_cast<int32_t>(places - 1);
       EXPECT_EQ(logits_behind(model, prompt, place, true), expected) << places << ", " << rows;
       EXPECT_EQ(logits_behind(model, prompt, place / 2, false), expected) << places;
@@ -136,13 +67,13 @@ TEST(DecodingPrograms, GiveTheSameLogitsToTheBitForAnyPlacesRowsAndThreads) {
 }
 
 TEST(Generator, GivesAnAnswerThatDoesNotDependOnWhatGrowsBesideIt) {
-  const auto all = requests();
-  Model one({.places = 1});
+  const auto all = many_requests();
+  TestModel one({.places = 1});
   const auto expected = one.answers(all);
   for (size_t i = 0; i < all.size(); ++i)
     EXPECT_EQ(static_cast<int64_t>(expected[i].size()), all[i].count);
   for (const int64_t places : {2, 3, 8, 16}) {
-    Model model({.places = places}, static_cast<int>(places) % 3 + 1);
+    TestModel model({.places = places}, static_cast<int>(places) % 3 + 1);
     EXPECT_EQ(model.answers(all), expected) << places << " places";
     // Alone, and behind others in places that were used before.
     EXPECT_EQ(model.answers({all[4]}).front(), expected[4]);
@@ -150,15 +81,15 @@ TEST(Generator, GivesAnAnswerThatDoesNotDependOnWhatGrowsBesideIt) {
 }
 
 TEST(Generator, GivesAnAnswerThatDoesNotDependOnHowPromptsAreRead) {
-  const auto all = requests();
-  const auto expected = Model({.places = 3, .prompt_rows = {1}}).answers(all);
-  EXPECT_EQ(Model({.places = 3, .prompt_rows = {5}}).answers(all), expected);
-  EXPECT_EQ(Model({.places = 1, .prompt_rows = {2, 64}}).answers(all), expected);
-  EXPECT_EQ(Model({.places = 3}).answers(all), expected);
+  const auto all = many_requests();
+  const auto expected = TestModel({.places = 3, .prompt_rows = {1}}).answers(all);
+  EXPECT_EQ(TestModel({.places = 3, .prompt_rows = {5}}).answers(all), expected);
+  EXPECT_EQ(TestModel({.places = 1, .prompt_rows = {2, 64}}).answers(all), expected);
+  EXPECT_EQ(TestModel({.places = 3}).answers(all), expected);
 }
 
 TEST(Generator, ContinuesAContinuationAsIfInOneGo) {
-  Model model({.places = 2});
+  TestModel model({.places = 2});
   const Request request = {.prompt = {5, 6}, .count = 8};
   const auto whole = model.answers({request}).front();
   Request longer = {.prompt = request.prompt, .count = 4};
@@ -167,7 +98,7 @@ TEST(Generator, ContinuesAContinuationAsIfInOneGo) {
 }
 
 TEST(Generator, NumbersSamplesAndSeedsThem) {
-  Model model({.places = 4});
+  TestModel model({.places = 4});
   std::vector<Request> same(4, {.prompt = {5, 6, 7}, .count = 12});
   for (size_t i = 0; i < 4; ++i) same[i].sample = static_cast<int64_t>(i);
   const auto samples = model.answers(same);
@@ -179,7 +110,7 @@ TEST(Generator, NumbersSamplesAndSeedsThem) {
 }
 
 TEST(Generator, EndsAnAnswerThatIsToEndAndGivesItsPlaceToTheNext) {
-  Model model({.places = 2});
+  TestModel model({.places = 2});
   const std::vector<Request> five(5, {.prompt = {5}, .count = 30});
   Generator generator(*model.session, {.temperature = 0}, kWords, model.cpu.pool());
   std::vector<int> counts(5);
@@ -196,7 +127,7 @@ TEST(Generator, EndsAnAnswerThatIsToEndAndGivesItsPlaceToTheNext) {
 }
 
 TEST(Generator, ChoosesWordsOnly) {
-  Model model({.places = 4});
+  TestModel model({.places = 4});
   std::vector<Request> twenty;
   for (int64_t i = 0; i < 20; ++i) twenty.push_back({.prompt = {5}, .count = 11, .sample = i});
   for (const auto& answer : model.answers(twenty, {.temperature = 5}, 7)) {

@@ -30,6 +30,9 @@ Address address_of_flow(const PlacedProgram& placed, int flow) {
   if (flow == program.output) return message(ArenaKind::sent_activations);
   if (flow == program.output_gradient) return message(ArenaKind::received_gradients);
   if (flow == program.input_gradient) return message(ArenaKind::sent_gradients);
+  if (flow == program.logits) return {.arena = ArenaKind::decoded};
+  if (flow == program.own_logits)
+    return {.arena = ArenaKind::decoded, .offset = placed.own_logits_offset};
   return address_of_placement(placed, placed.slots.flows[static_cast<size_t>(flow)], 0);
 }
 

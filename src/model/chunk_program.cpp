@@ -57,6 +57,9 @@ class Chain {
           if (value.name == "y") binding = y = add_flow(format("x{}", ++count_), value.shape);
           if (value.name == "dy") binding = dy = add_flow(format("dx{}", count_), value.shape);
           if (value.name == "losses") binding = program_.losses = add_flow("losses", value.shape);
+          if (value.name == "logits") binding = program_.logits = add_flow("logits", value.shape);
+          if (value.name == "own_logits")
+            binding = program_.own_logits = add_flow("own_logits", value.shape);
           if (value.name == "target") binding = program_.target = add_flow("target", value.shape);
           break;
         default:
@@ -73,8 +76,6 @@ class Chain {
     program_.output = x_;
     program_.output_gradient = dx_;
   }
-  // It is the logits of decoding.
-  void end_with_logits() { program_.logits = x_; }
 
  private:
   Program& program_;
@@ -127,7 +128,6 @@ Program chunk_program(const Sizes& sizes, const parallel::Chunk& chunk,
     chain.append(mlp, layer, prefix);
   }
   if (has_head) chain.append(head, 0, "");
-  if (has_head && sizes.caches()) chain.end_with_logits();
   if (!chunk.head) chain.end_with_output();
   return program;
 }

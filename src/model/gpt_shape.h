@@ -52,10 +52,16 @@ struct BatchShape {
 /// key/value cache of its own.
 struct DecodeShape {
   int64_t capacity = 0;  ///< tokens of a place's cache; 0: no decoding
-  int64_t places = 1;    ///< sequences side by side: rows of the decoding program
+  int64_t places = 1;    ///< sequences side by side
+  /// The places decode in so many groups, one behind the other, so that each stage of a pipeline
+  /// has one at work. At most as many as places.
+  int64_t groups = 1;
   /// Rows of the prompt programs, ascending: up to a dozen rows take the time of reading the
   /// weights once, and 96 are a group of the matrix products.
   std::vector<int64_t> prompt_rows = {16, 32, 96};
+
+  /// Rows of the decoding program: the places of a group, the last of which may have fewer.
+  [[nodiscard]] int64_t rows() const { return (places + groups - 1) / groups; }
   bool operator==(const DecodeShape&) const = default;
 };
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "model/blocks.h"
 
 namespace trireme::model {
@@ -16,9 +18,42 @@ void combine(BlockBuilder& block, const Sizes& z, int value, Reduction reduction
   block.forward(AllReduceWait{.elements = z.rows()}, {value});
 }
 
+// Logits of the words that exist, for the host: every tensor rank gets those of all.
+Block decoding_head(const Sizes& z) {
+  const int64_t n = z.rows();
+  const int64_t own_words = z.counted_vocabulary;
+  BlockBuilder block("head");
+  const int x = block.flow("x", z.hidden_shape());
+  const int logits = block.flow("logits", {n, z.vocabulary});
+  if (own_words > 0) {
+    const int gamma = block.parameter("decoder.final_layernorm.weight", {z.h});
+    const int beta = block.parameter("decoder.final_layernorm.bias", {z.h});
+    // Rows of the padding stand behind those that are read.
+    const int words = block.parameter("output_layer.weight", {own_words, z.h});
+    const int u = block.local("u", z.hidden_shape());
+    const int mean = block.local("mean", {n});
+    const int rstd = block.local("rstd", {n});
+    const int own = z.t == 1 ? logits : block.flow("own_logits", {n, own_words});
+    block.forward(LayerNorm{.rows = n, .columns = z.h, .epsilon = z.epsilon},
+                  {x, gamma, beta, u, mean, rstd});
+    block.forward(Product{.rows = n, .in = z.h, .out = own_words}, {u, words, kNoValue, own});
+  }
+  if (z.t == 1) return block.take();
+  std::vector<int64_t> cuts;
+  for (int64_t rank = 0; rank <= z.t; ++rank)
+    cuts.push_back(n * bytes_of(DType::f32) * std::min(rank * z.local_vocabulary, z.vocabulary));
+  block.forward(AllGatherStart{.elements = n * z.vocabulary,
+                               .cuts = block.keep(std::move(cuts)),
+                               .own = z.first_word / z.local_vocabulary},
+                {logits});
+  block.forward(AllGatherWait{.elements = n * z.vocabulary}, {logits});
+  return block.take();
+}
+
 }  // namespace
 
 Block head_block(const Sizes& z) {
+  if (z.mode == Mode::decode) return decoding_head(z);
   const int64_t n = z.rows();
   const int64_t v = z.local_vocabulary;  // V / t, padded
   const VocabSizes vocabulary = {
@@ -36,11 +71,6 @@ Block head_block(const Sizes& z) {
   // forward
   block.forward(LayerNorm{.rows = n, .columns = z.h, .epsilon = z.epsilon},
                 {x, gamma.value, beta.value, u, mean, rstd});
-  if (z.mode == Mode::decode) {
-    const int y = block.flow("y", {z.s, z.b, v});
-    block.forward(Product{.rows = n, .in = z.h, .out = v}, {u, words.value, kNoValue, y});
-    return block.take();
-  }
   const int logits = block.local("logits", {z.s, z.b, v});  // becomes dlogits in place
   const int maximum = block.local("maximum", {n});
   const int sum = block.local("sum", {n});

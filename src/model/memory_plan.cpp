@@ -37,6 +37,8 @@ std::string_view name_of(ArenaKind kind) {
       return "step scalars";
     case ArenaKind::cache:
       return "key/value cache";
+    case ArenaKind::decoded:
+      return "decoded logits and tokens";
   }
   return "?";
 }

@@ -13,18 +13,19 @@ enum class ArenaKind : uint8_t {
   gradients,
   first_moments,
   second_moments,
-  activations,  ///< saved values: a slot per chunk and microbatch in flight
-  temporaries,  ///< what one action needs only
-  workspace,    ///< scratch of the kernels
+  activations,           ///< saved values: a slot per chunk and microbatch in flight
+  temporaries,           ///< what one action needs only
+  workspace,             ///< scratch of the kernels
   received_activations,  ///< what other stages make: a buffer per message that is needed at once
   sent_activations,
   received_gradients,
   sent_gradients,
-  batch,        ///< batch fields: a slot per microbatch that any chunk has in flight
+  batch,  ///< batch fields: a slot per microbatch that any chunk has in flight
   scalars,
-  cache,  ///< keys and values when decoding
+  cache,    ///< keys and values when decoding
+  decoded,  ///< logits of decoding; tokens on their way from the last stage to all
 };
-inline constexpr int kArenas = 14;
+inline constexpr int kArenas = 15;
 [[nodiscard]] std::string_view name_of(ArenaKind kind);
 
 /// What a chunk saves in forward for backward: a slot for each microbatch in flight.

@@ -101,10 +101,21 @@ void lay_out_messages(RunPlan& plan) {
   };
   for (const BatchPlan& batch : plan.batches) hold_batch(batch);
   if (plan.evaluation) hold_batch(*plan.evaluation);
-  if (plan.decode) {
-    hold(ArenaKind::received_activations, 1);
-    hold(ArenaKind::sent_activations, 1);
-  }
+  if (!plan.decode) return;
+  if (plan.decode->program.input != program::kNoValue) hold(ArenaKind::received_activations, 1);
+  if (plan.decode->program.output != program::kNoValue) hold(ArenaKind::sent_activations, 1);
+}
+
+// What decoding makes for the host.
+void lay_out_decoded(RunPlan& plan) {
+  if (!plan.decode) return;
+  const Program& program = plan.decode->program;
+  int64_t& bytes = plan.memory[ArenaKind::decoded];
+  if (program.logits != program::kNoValue)
+    bytes = aligned(program.flows[static_cast<size_t>(program.logits)].bytes());
+  plan.tokens_offset = bytes;
+  plan.tokens_stride = aligned(plan.decode_shape.rows() * bytes_of(DType::i32));
+  bytes += plan.tokens_stride * plan.decode_shape.groups;
 }
 
 // Sizes of the arenas, and where each program lies in them.
@@ -144,6 +155,7 @@ void lay_out_memory(RunPlan& plan) {
     cache = std::max(cache, placed.slots.persistent_bytes);
   });
   lay_out_messages(plan);
+  lay_out_decoded(plan);
   memory[ArenaKind::batch] = plan.batch_layout.slot_bytes * batch_slots;
   memory[ArenaKind::scalars] = kGatheredOffset + kGatheredBytes * plan.topology.world_size();
 }
@@ -241,12 +253,17 @@ RunPlan plan_run(const RunRequest& request) {
   }
   plan.decode_shape = request.decode;
   if (request.decode.capacity > 0) {
+    TRIREME_ASSERT(plan.chunks.size() == 1, "decoding stages have one chunk");
+    TRIREME_ASSERT(1 <= request.decode.groups && request.decode.groups <= request.decode.places,
+                   "a group has places");
     const auto program = [&](Mode mode, int64_t rows) {
       const Sizes sizes =
           sizes_of(request.shape, request.decode, rows, request.topology, request.at, mode);
-      return place(chunk_program(sizes, plan.chunks.front(), plan.table));
+      PlacedProgram placed = place(chunk_program(sizes, plan.chunks.front(), plan.table));
+      placed.own_logits_offset = rows * sizes.first_word * bytes_of(DType::f32);
+      return placed;
     };
-    plan.decode = program(Mode::decode, request.decode.places);
+    plan.decode = program(Mode::decode, request.decode.rows());
     for (const int64_t rows : request.decode.prompt_rows)
       plan.prompts.push_back(program(Mode::prompt, rows));
   }

@@ -21,7 +21,8 @@ struct PlacedProgram {
   program::SlotPlan slots;
   int64_t activation_base = 0;  ///< of its first slot in the activations arena
   ArenaKind temporary_arena = ArenaKind::temporaries;
-  int64_t message_stride = 0;  ///< bytes from one buffer of messages to the next
+  int64_t message_stride = 0;     ///< bytes from one buffer of messages to the next
+  int64_t own_logits_offset = 0;  ///< this rank's part of the logits, in those of all
 };
 
 /// Offsets of the batch fields in one slot of the batch arena.
@@ -84,7 +85,7 @@ struct RunPlan {
   std::vector<PlacedProgram> train;     ///< [chunk]
   std::vector<PlacedProgram> evaluate;  ///< [chunk]
   DecodeShape decode_shape;
-  std::optional<PlacedProgram> decode;  ///< one row per place, logits
+  std::optional<PlacedProgram> decode;  ///< one row for each place of a group, logits
   std::vector<PlacedProgram> prompts;   ///< as many rows as prompt_rows says, into the same caches
   ReductionRules reduction;
   std::vector<Bucket> buckets;          ///< empty where there is one data rank
@@ -95,6 +96,10 @@ struct RunPlan {
 
   /// Bytes of one buffer of activations or gradients between stages; 0: there is one stage.
   int64_t message_bytes = 0;
+  /// Of decoding: where the tokens of the first group of places are in the arena `decoded`, and
+  /// the bytes from one group's to the next one's.
+  int64_t tokens_offset = 0;
+  int64_t tokens_stride = 0;
 
   /// B: sequences of one step of m microbatches over all ranks; of the largest.
   [[nodiscard]] int64_t global_batch(int microbatches) const {

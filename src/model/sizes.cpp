@@ -21,6 +21,7 @@ Sizes sizes_of(const GptShape& shape, const BatchShape& batch, const parallel::T
       .positions = shape.positions,
       .local_vocabulary = local_vocabulary,
       .counted_vocabulary = std::clamp<int64_t>(shape.vocabulary - first_word, 0, local_vocabulary),
+      .vocabulary = shape.vocabulary,
       .first_word = first_word,
       .t = t,
       .epsilon = shape.norm_epsilon,

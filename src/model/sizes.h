@@ -24,6 +24,7 @@ struct Sizes {
   int64_t positions = 0;
   int64_t local_vocabulary = 0;    ///< rows stored, padding included
   int64_t counted_vocabulary = 0;  ///< rows that are words
+  int64_t vocabulary = 0;          ///< V, the words of all tensor ranks
   int64_t first_word = 0;
   int64_t t = 1;         ///< tensor-parallel ranks
   int64_t places = 0;    ///< key/value caches

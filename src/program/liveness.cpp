@@ -192,18 +192,18 @@ SlotPlan plan_slots(const Program& program, BackwardForm form) {
     }
   }
   // Results live until they are read behind their action.
-  for (const int flow : {program.logits, program.losses, program.target}) {
+  for (const int flow : {program.losses, program.target}) {
     if (flow != kNoValue)
       flow_uses[static_cast<size_t>(flow)].forward = {.first = 0, .last = count};
   }
-  // The chunk's ends need no place of the chunk's own.
-  for (const int flow :
-       {program.input, program.output, program.output_gradient, program.input_gradient}) {
+  // The chunk's ends and logits need no place of the chunk's own.
+  for (const int flow : {program.input, program.output, program.output_gradient,
+                         program.input_gradient, program.logits, program.own_logits}) {
     if (flow == kNoValue) continue;
     const auto f = static_cast<size_t>(flow);
-    plan.flows[f] = {.area = Placement::Area::message, .uses = flow_uses[f].uses()};
+    plan.flows[f] = {.area = Placement::Area::apart, .uses = flow_uses[f].uses()};
   }
-  const auto is_message = [&](size_t f) { return plan.flows[f].area == Placement::Area::message; };
+  const auto is_apart = [&](size_t f) { return plan.flows[f].area == Placement::Area::apart; };
 
   int64_t flow_temporary = 0;
   for (const int action : {0, 1, 2}) {
@@ -211,7 +211,7 @@ SlotPlan plan_slots(const Program& program, BackwardForm form) {
     std::vector<size_t> which;
     for (size_t f = 0; f < program.flows.size(); ++f) {
       const Uses used = flow_uses[f].uses();
-      if (used.count() != 1 || is_message(f)) continue;
+      if (used.count() != 1 || is_apart(f)) continue;
       const bool here = action == 0   ? used.forward
                         : action == 1 ? used.input_gradient
                                       : used.weight_gradient;
@@ -229,7 +229,7 @@ SlotPlan plan_slots(const Program& program, BackwardForm form) {
     }
   }
   for (size_t f = 0; f < program.flows.size(); ++f) {
-    if (flow_uses[f].uses().count() < 2 || is_message(f)) continue;
+    if (flow_uses[f].uses().count() < 2 || is_apart(f)) continue;
     plan.flows[f] = {
         .area = Placement::Area::saved, .offset = plan.saved_bytes, .uses = flow_uses[f].uses()};
     plan.saved_bytes += aligned(program.flows[f].bytes());

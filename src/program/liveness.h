@@ -27,9 +27,9 @@ struct Uses {
 
 /// Where a value lies: saved values in the microbatch's slot, since more than one action uses them;
 /// temporaries in memory that all actions share; persistent ones in their instance's own; the
-/// chunk's ends in the buffers of messages.
+/// chunk's ends in the buffers of messages, and logits of decoding in theirs (apart).
 struct Placement {
-  enum class Area { none, saved, temporary, persistent, message };
+  enum class Area { none, saved, temporary, persistent, apart };
   Area area = Area::none;
   int64_t offset =
       0;  ///< bytes; of a block's saved and persistent values: from the instance's base

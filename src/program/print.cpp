@@ -123,8 +123,8 @@ std::string place_text(const Placement& placement, BackwardForm form) {
       return format("{}, saved at {}", placement.uses.text(form), placement.offset);
     case Placement::Area::persistent:
       return format("persistent at {}", placement.offset);
-    case Placement::Area::message:
-      return format("{}, in a buffer of messages", placement.uses.text(form));
+    case Placement::Area::apart:
+      return format("{}, in a buffer of its own", placement.uses.text(form));
     case Placement::Area::temporary:
       return format("{}, temporary at {}", placement.uses.text(form), placement.offset);
   }

@@ -104,7 +104,11 @@ struct Program {
   int output = kNoValue;
   int output_gradient = kNoValue;
   int input_gradient = kNoValue;
-  int logits = kNoValue;  ///< of decoding with the head, as a flow [1, rows, V / t]
+  /// Of decoding with the head: flows that lie in memory of their own. Without padding: the logits
+  /// of all words, [rows, V]; of t > 1 tensor ranks, each one's [rows, its words] one behind the
+  /// other, gathered, and among them the part that this rank makes.
+  int logits = kNoValue;
+  int own_logits = kNoValue;  ///< with t > 1
   /// Of an evaluation with the head: what it says of each token, as flows [s, b].
   int losses = kNoValue;  ///< nats
   int target = kNoValue;  ///< the label's logit less the largest: 0 where no word is likelier

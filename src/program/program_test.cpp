@@ -148,7 +148,7 @@ TEST(PlanSlots, NeverLetsTwoLivingValuesShareBytes) {
               flow ? instance.bindings[v] : 1000 + static_cast<int>(i) * 100 + static_cast<int>(v);
           int64_t offset = p.offset;
           if (!flow && p.area == Placement::Area::saved) offset += plan.saved_base[i];
-          if (p.area == Placement::Area::message) {
+          if (p.area == Placement::Area::apart) {
             std::vector<int>& buffer = messages[tag];
             buffer.resize(static_cast<size_t>(value.bytes()), -1);
             use(buffer.begin(), buffer.end(), tag);
@@ -171,7 +171,7 @@ TEST(PlanSlots, NeverLetsTwoLivingValuesShareBytes) {
         }
       };
       const auto stamp = [&](int flow) {
-        EXPECT_EQ(plan.flows[static_cast<size_t>(flow)].area, Placement::Area::message);
+        EXPECT_EQ(plan.flows[static_cast<size_t>(flow)].area, Placement::Area::apart);
         messages[flow].assign(static_cast<size_t>(program.flows[static_cast<size_t>(flow)].bytes()),
                               flow);
       };

@@ -17,7 +17,7 @@ enum class Traffic : uint8_t {
   gradient,    ///< of activations, backward; of parameters, over the data group
   parameter,   ///< updated by their owner, gathered by the others
   tied,        ///< gradients of tensors that two stages hold
-  token,       ///< what was generated, last stage to first
+  token,       ///< what was generated, last stage to all
   loss,        ///< parts of the cross entropy, and the loss
   norm,        ///< squares of the gradient norm
   agreement,   ///< what the ranks must be of one mind about: options, exits, ends

@@ -1,0 +1,44 @@
+#include "engine/tokens.h"
+
+#include <algorithm>
+
+namespace trireme::engine {
+
+Tokens::Tokens(const model::RunPlan& plan, const RankMemory& memory, const Groups& groups,
+               Staging& staging)
+    : plan_(plan),
+      memory_(memory),
+      pipeline_(groups[RankGroup::pipeline]),
+      staging_(staging),
+      cuts_(static_cast<size_t>(plan.topology.pipeline()) + 1) {
+  if (!plan.decode) return;
+  cuts_.back() = plan.decode_shape.rows() * bytes_of(DType::i32);
+  under_way_.resize(static_cast<size_t>(plan.decode_shape.groups));
+}
+
+Tokens::~Tokens() {
+  const bool busy = std::any_of(under_way_.begin(), under_way_.end(),
+                                [](const comm::Request& request) { return request.number != 0; });
+  if (busy) pipeline_.withdraw();
+}
+
+std::byte* Tokens::memory_of(int group) const {
+  return memory_.base(model::ArenaKind::decoded) + plan_.tokens_offset +
+         plan_.tokens_stride * group;
+}
+
+void Tokens::start(int group, std::span<const int32_t> chosen, device::Stream& stream) {
+  if (plan_.at.pipeline == plan_.topology.pipeline() - 1)
+    staging_.copy_in(stream, memory_of(group), std::as_bytes(chosen));
+  under_way_[static_cast<size_t>(group)] = pipeline_.start_all_gather(
+      stream, memory_of(group), cuts_.back(), comm::Traffic::token, cuts_);
+}
+
+const std::byte* Tokens::wait(int group, device::Stream& stream) {
+  comm::Request& request = under_way_[static_cast<size_t>(group)];
+  pipeline_.wait(request, stream);
+  request = {};
+  return memory_of(group);
+}
+
+}  // namespace trireme::engine
