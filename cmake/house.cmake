@@ -118,17 +118,27 @@ function(trireme_plugin name)
   trireme_library(${name} SOURCES ${PLUGIN_SOURCES} LIBRARIES trireme_plugin ${PLUGIN_LIBRARIES})
 endfunction()
 
-# trireme_test(NAME SOURCES ... LINKS ... [LABELS ...])  GoogleTest program over rooms.
+# trireme_test(NAME SOURCES ... LINKS ... [LABELS ...] [SHARDS n])  GoogleTest program over rooms. With shards it is n ctest cases,
+# each with a part of its tests.
 function(trireme_test name)
-  cmake_parse_arguments(TEST "" "" "SOURCES;LINKS;LIBRARIES;LABELS" ${ARGN})
+  cmake_parse_arguments(TEST "" "SHARDS" "SOURCES;LINKS;LIBRARIES;LABELS" ${ARGN})
   add_executable(${name} ${TEST_SOURCES})
   list(TRANSFORM TEST_LINKS PREPEND trireme_)
   target_link_libraries(${name} PRIVATE ${TEST_LINKS} ${TEST_LIBRARIES} GTest::gtest GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE TRIREME_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   # What is tested is built as it is shipped; the tests themselves are built quickly.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
-  add_test(NAME ${name} COMMAND ${name})
-  trireme_label(${name} PROGRAM ${name} LABELS ${TEST_LABELS})
+  if(TEST_SHARDS)
+    math(EXPR last "${TEST_SHARDS} - 1")
+    foreach(shard RANGE ${last})
+      add_test(NAME ${name}_${shard} COMMAND ${name})
+      set_tests_properties(${name}_${shard} PROPERTIES ENVIRONMENT "GTEST_TOTAL_SHARDS=${TEST_SHARDS};GTEST_SHARD_INDEX=${shard}")
+      trireme_label(${name}_${shard} PROGRAM ${name} LABELS ${TEST_LABELS})
+    endforeach()
+  else()
+    add_test(NAME ${name} COMMAND ${name})
+    trireme_label(${name} PROGRAM ${name} LABELS ${TEST_LABELS})
+  endif()
 endfunction()
 
 # trireme_fuzz(NAME SOURCE fuzz/NAME_fuzz.cpp LINKS ...)  a reader of foreign bytes under libFuzzer. The source defines

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,6 +19,8 @@
 #include "test_run.h"
 
 namespace trireme {
+
+inline constexpr double kRate = 3e-3;  ///< the largest learning rate
 
 /// How a run is cut, and what must not matter.
 struct Cut {
@@ -35,9 +39,18 @@ struct Cut {
 
   [[nodiscard]] int ranks() const { return p * t * d; }
   [[nodiscard]] std::string text() const {
-    return format("p {} t {} d {} v {}{}{}{}", p, t, d, v,
-                  kind ? format(" kind {}", static_cast<int>(*kind)) : "",
-                  scatter_gather ? " scatter/gather" : "", reduction.overlap ? "" : " no overlap");
+    constexpr std::array<const char*, 4> kKinds = {"gpipe", "1f1b", "interleaved", "forward only"};
+    std::string text = format("p {} t {} d {} v {}", p, t, d, v);
+    if (layout) text += format(", {}", layout->text());
+    if (kind) text += format(", {}", kKinds[static_cast<size_t>(*kind)]);
+    if (group > 0) text += format(", groups of {}", group);
+    if (order) text += ", an order of its own";
+    if (scatter_gather) text += ", scatter/gather";
+    if (!reduction.overlap) text += ", no overlap";
+    text += format(", buckets of {}", reduction.bucket_elements);
+    if (rank_order == parallel::RankOrder::tensor_pipeline_data) text += ", t p d";
+    if (threads > 1) text += format(", {} threads", threads);
+    return text;
   }
 };
 
@@ -67,12 +80,13 @@ struct Result {
   std::vector<double> losses;
   std::vector<double> norms;
   std::optional<double> evaluated;  ///< of some held-out samples, behind the steps
+  Tensors first;                    ///< gradients and moments behind the first step
   Tensors tensors;                  ///< everything behind the last
   comm::BytesSent sent;             ///< of all ranks
 
   bool operator==(const Result& other) const {
     return losses == other.losses && norms == other.norms && evaluated == other.evaluated &&
-           tensors == other.tensors;
+           first == other.first && tensors == other.tensors;
   }
 };
 
@@ -107,18 +121,26 @@ inline train::BatchCourse course_of(const Model& model) {
                                      model.ramp_up.front(), model.global_batch);
 }
 
-/// Puts a rank's slice of a tensor into the whole one.
+/// Puts a rank's slice of a tensor into the whole one. What another rank put there already is the
+/// same, bit by bit.
 inline void put_slice(const parallel::Tensor& tensor, const parallel::Slice& slice,
                       const std::vector<float>& values, std::vector<float>& whole) {
-  whole.resize(static_cast<size_t>(tensor.shape.elements()));
+  whole.resize(static_cast<size_t>(tensor.shape.elements()),
+               std::numeric_limits<float>::quiet_NaN());
   const int rank = tensor.shape.rank();
   const int64_t columns = rank == 2 ? tensor.shape[1] : tensor.shape[0];
   const int64_t width = slice.extent[rank - 1];
   const int64_t rows = rank == 2 ? slice.extent[0] : 1;
   const int64_t first_row = rank == 2 ? slice.offset[0] : 0;
   for (int64_t row = 0; row < rows; ++row) {
-    std::copy_n(values.begin() + row * width, width,
-                whole.begin() + (first_row + row) * columns + slice.offset[rank - 1]);
+    for (int64_t column = 0; column < width; ++column) {
+      const float value = values[static_cast<size_t>(row * width + column)];
+      float& there =
+          whole[static_cast<size_t>((first_row + row) * columns + slice.offset[rank - 1] + column)];
+      if (!std::isnan(there) && there != value)
+        throw std::logic_error("ranks hold different copies of " + tensor.name);
+      there = value;
+    }
   }
 }
 
@@ -128,8 +150,9 @@ struct RankRun {
       : port(its_port),
         device(cut.threads),
         groups(port, parallel::Topology(cut.p, cut.t, cut.d, cut.rank_order)),
-        batches(std::make_shared<const data::Batches>(std::make_shared<RuleSamples>(),
-                                                      data::BatchRules{.vocab_size = kWords})),
+        batches(std::make_shared<const data::Batches>(
+            std::make_shared<RuleSamples>(model.shape.length, model.shape.vocabulary),
+            data::BatchRules{.vocab_size = model.shape.vocabulary})),
         session(model::plan_run(request_of(model, cut, port.rank())),
                 {.device = &device,
                  .kernels = &ops::cpu_kernels(),
@@ -137,7 +160,7 @@ struct RankRun {
                 groups.all()),
         trainer(session, batches, course_of(model),
                 {.style = config::LrDecayStyle::cosine,
-                 .most = 3e-3,
+                 .most = kRate,
                  .least = 1e-4,
                  .warmup_samples = 8,
                  .decay_samples = 400},
@@ -185,6 +208,11 @@ inline Result run(const Model& model, const Cut& cut, comm::LocalRun local = {})
       const train::StepReport report = rank.trainer.step();
       losses.push_back(report.loss);
       norms.push_back(report.gradient_norm);
+      if (step > 0) continue;
+      const std::lock_guard lock(mutex);
+      put_tensors(rank.session,
+                  {TensorState::gradient, TensorState::first_moment, TensorState::second_moment},
+                  result.first);
     }
     const double evaluated =
         train::evaluate_loss(rank.session, rank.batches, 500, model.global_batch);

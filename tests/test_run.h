@@ -23,18 +23,24 @@ inline constexpr uint32_t kSeed = 77;
 // sample.
 class RuleSamples final : public data::SampleSource {
  public:
+  explicit RuleSamples(int64_t length = kLength, int64_t words = kWords)
+      : length_(length), words_(words) {}
   [[nodiscard]] int64_t samples() const override { return 1000; }
-  [[nodiscard]] int64_t sequence_length() const override { return kLength; }
+  [[nodiscard]] int64_t sequence_length() const override { return length_; }
   void read(int64_t k, std::span<int32_t> tokens) const override {
-    int64_t word = (k * 7919) % kWords;
+    int64_t word = (k * 7919) % words_;
     for (int32_t& token : tokens) {
       token = static_cast<int32_t>(word);
-      word = (word * (2 + k % 3) + 5) % kWords;
+      word = (word * (2 + k % 3) + 5) % words_;
     }
   }
   [[nodiscard]] std::string origin(int64_t k, int64_t) const override {
     return "sample " + std::to_string(k);
   }
+
+ private:
+  int64_t length_;
+  int64_t words_;
 };
 
 struct RunOptions {

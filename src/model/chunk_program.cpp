@@ -109,12 +109,15 @@ Program chunk_program(const Sizes& sizes, const parallel::Chunk& chunk,
     program.blocks.push_back(std::move(block));
     return static_cast<int>(program.blocks.size()) - 1;
   };
+  const bool has_layers = chunk.layers > 0;
   const int embedding = chunk.embedding ? add_block(embedding_block(sizes)) : kNoValue;
-  const int attention = add_block(attention_block(sizes));
-  const int mlp = add_block(mlp_block(sizes));
+  const int attention = has_layers ? add_block(attention_block(sizes)) : kNoValue;
+  const int mlp = has_layers ? add_block(mlp_block(sizes)) : kNoValue;
   // A prompt leaves nothing behind but its keys and values.
   const bool has_head = chunk.head && sizes.mode != Mode::prompt;
   const int head = has_head ? add_block(head_block(sizes)) : kNoValue;
+
+  const bool is_empty = !has_layers && !chunk.embedding && !chunk.head;
 
   Chain chain(program, table, sizes);
   if (chunk.embedding) {
@@ -127,6 +130,7 @@ Program chunk_program(const Sizes& sizes, const parallel::Chunk& chunk,
     chain.append(attention, layer, prefix);
     chain.append(mlp, layer, prefix);
   }
+  if (is_empty) chain.append(add_block(copy_block(sizes)), 0, "");
   if (has_head) chain.append(head, 0, "");
   if (!chunk.head) chain.end_with_output();
   return program;

@@ -24,7 +24,7 @@ using OpSpec = std::variant<
     EmbeddingLookup, EmbeddingGradient, PositionDropout, PositionGradient, LayerNorm,
     LayerNormOutput, LayerNormBackward, LayerNormGradient, Product, ProductInputGradient,
     ProductWeightGradient, BiasGradient, BiasGelu, BiasGeluBackward, BiasDropoutAdd,
-    DropoutBackward, AddInto, Attention, AttentionBackward, AttentionDecode, AttentionScores,
+    DropoutBackward, AddInto, Copy, Attention, AttentionBackward, AttentionDecode, AttentionScores,
     AttentionScoresBackward, ScaleMaskSoftmax, ScaleMaskSoftmaxBackward, AttentionContext,
     AttentionContextBackward, LogitMaximum, LogitSum, CrossEntropy, LossTotal, SquareSums,
     ClipFactor, AdamW, AllReduceStart, AllReduceWait, AllGatherStart, AllGatherWait>;

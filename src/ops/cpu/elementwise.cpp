@@ -165,6 +165,14 @@ void add_into(device::Stream& stream, const program::AddInto& op, const Argument
   });
 }
 
+void copy(device::Stream& stream, const program::Copy& op, const Arguments& arguments) {
+  over_blocks(stream, op.elements, kBlockElements, [&](int64_t first, int64_t last) {
+    std::memcpy(arguments.pointer<float>(op.kY) + first,
+                arguments.pointer<const float>(op.kX) + first,
+                static_cast<size_t>(last - first) * sizeof(float));
+  });
+}
+
 }  // namespace
 
 void add_elementwise(KernelTable& table) {
@@ -173,6 +181,7 @@ void add_elementwise(KernelTable& table) {
   entry<program::BiasDropoutAdd, bias_dropout_add>(table);
   entry<program::DropoutBackward, dropout_backward>(table);
   entry<program::AddInto, add_into>(table);
+  entry<program::Copy, copy>(table);
 }
 
 }  // namespace trireme::ops::cpu

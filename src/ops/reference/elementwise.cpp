@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "ops/reference/dropout.h"
@@ -93,6 +94,11 @@ void add_into(device::Stream&, const program::AddInto& op, const Arguments& argu
   for (int64_t i = 0; i < op.elements; ++i) y[i] = static_cast<T>(double{y[i]} + x[i]);
 }
 
+template <std::floating_point T>
+void copy(device::Stream&, const program::Copy& op, const Arguments& arguments) {
+  std::copy_n(arguments.pointer<const T>(op.kX), op.elements, arguments.pointer<T>(op.kY));
+}
+
 }  // namespace
 
 template <std::floating_point T>
@@ -102,6 +108,7 @@ void add_elementwise(KernelTable& table) {
   entry<program::BiasDropoutAdd, bias_dropout_add<T>>(table);
   entry<program::DropoutBackward, dropout_backward<T>>(table);
   entry<program::AddInto, add_into<T>>(table);
+  entry<program::Copy, copy<T>>(table);
 }
 template void add_elementwise<float>(KernelTable&);
 template void add_elementwise<double>(KernelTable&);

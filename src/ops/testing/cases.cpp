@@ -89,8 +89,9 @@ class Cases {
         sizes, {.layer = 5});
   }
 
-  void add_into(int64_t elements) {
+  void whole_buffers(int64_t elements) {
     add(program::AddInto{.elements = elements}, format("{}", elements));
+    add(program::Copy{.elements = elements}, format("{}", elements));
   }
 
   void attention(int64_t length, int64_t sequences, int64_t heads, int64_t head_dim, double p,
@@ -258,7 +259,7 @@ std::vector<Case> cases_for_tests() {
     cases.product(40, 515, 17, bias);
   }
   for (const int64_t elements : {1, 7, 64, 1003}) {
-    cases.add_into(elements);
+    cases.whole_buffers(elements);
     cases.adamw(elements, 0);
     cases.adamw(elements, 0.1);
     cases.loss_total(elements);
@@ -321,7 +322,7 @@ std::vector<Case> cases_for_bench() {
   cases.loss_total(kTokens);
   cases.square_sums(kRows * kHidden, 0, program::norm_blocks(kRows * kHidden));
   cases.clip(2000, 1);
-  cases.add_into(kRows * kHidden);
+  cases.whole_buffers(kRows * kHidden);
   cases.adamw(4 * kHidden * kHidden, 0.1);
   return cases.take();
 }

@@ -83,6 +83,9 @@ Arithmetic of(const program::DropoutBackward&, int) {
 Arithmetic of(const program::AddInto&, int) {
   return {};
 }
+Arithmetic of(const program::Copy&, int) {
+  return {};
+}
 Arithmetic of(const program::Attention& op, int) {
   return {.roundings = 8, .terms = count(op.length + op.head_dim)};
 }

@@ -109,4 +109,17 @@ struct AddInto {
   [[nodiscard]] int64_t workspace_bytes(const BackendProfile&) const { return 0; }
 };
 
+/// y = x: what a stage without layers does between what it receives and what it sends.
+struct Copy {
+  static constexpr std::string_view kName = "copy";
+  enum { kX, kY };
+  int64_t elements = 0;
+
+  [[nodiscard]] std::vector<Operand> operands() const {
+    return {{"x", Access::read, DType::f32, elements}, {"y", Access::write, DType::f32, elements}};
+  }
+  [[nodiscard]] Cost cost() const { return {.bytes = bytes_once(operands())}; }
+  [[nodiscard]] int64_t workspace_bytes(const BackendProfile&) const { return 0; }
+};
+
 }  // namespace trireme::program
