@@ -142,22 +142,28 @@ void VerifyExchange::values(
 }
 
 void VerifyExchange::send(int rank, std::span<const float> numbers) {
-  for (size_t from = 0; from < numbers.size(); from += kMostNumbers) {
-    const auto some = numbers.subspan(from, std::min(kMostNumbers, numbers.size() - from));
-    world_.wait(
-        world_.start_send(stream_, rank, some.data(), static_cast<int64_t>(some.size_bytes()),
-                          comm::Traffic::parameter),
-        stream_);
-  }
+  exchange(numbers.size(), [&](size_t from, size_t count) {
+    return world_.start_send(stream_, rank, numbers.data() + from,
+                             static_cast<int64_t>(count * sizeof(float)), comm::Traffic::parameter);
+  });
 }
 
 void VerifyExchange::receive(std::span<float> numbers) {
-  for (size_t from = 0; from < numbers.size(); from += kMostNumbers) {
-    const auto some = numbers.subspan(from, std::min(kMostNumbers, numbers.size() - from));
-    world_.wait(
-        world_.start_receive(stream_, 0, some.data(), static_cast<int64_t>(some.size_bytes()),
-                             comm::Traffic::parameter),
-        stream_);
+  exchange(numbers.size(), [&](size_t from, size_t count) {
+    return world_.start_receive(stream_, 0, numbers.data() + from,
+                                static_cast<int64_t>(count * sizeof(float)),
+                                comm::Traffic::parameter);
+  });
+}
+
+void VerifyExchange::exchange(size_t numbers,
+                              const std::function<comm::Request(size_t, size_t)>& start) {
+  try {
+    for (size_t from = 0; from < numbers; from += kMostNumbers)
+      world_.wait(start(from, std::min(kMostNumbers, numbers - from)), stream_);
+  } catch (...) {
+    world_.withdraw();  // from a buffer that goes with the caller
+    throw;
   }
 }
 

@@ -38,6 +38,8 @@ class VerifyExchange {
  private:
   void send(int rank, std::span<const float> numbers);
   void receive(std::span<float> numbers);
+  // start(first number, numbers) of messages that are not too long.
+  void exchange(size_t numbers, const std::function<comm::Request(size_t, size_t)>& start);
 
   comm::Communicator& world_;
   device::Stream& stream_;

@@ -25,7 +25,7 @@ auto key_of(const Comparison& one) {
   return std::tuple(one.step, one.quantity, one.order, one.name);
 }
 
-nlohmann::json to_json(const Comparison& one) {
+nlohmann::ordered_json to_json(const Comparison& one) {
   return {{"quantity", name_of(one.quantity)},
           {"step", one.step},
           {"order", one.order},
@@ -177,14 +177,14 @@ std::string VerifyReport::json() const {
   nlohmann::ordered_json json = {
       {"format", "trireme-verify"}, {"version", 1}, {"sound", is_sound()}, {"first_out", nullptr}};
   if (const Comparison* first = first_out()) json["first_out"] = to_json(*first);
-  json["comparisons"] = nlohmann::json::array();
+  json["comparisons"] = nlohmann::ordered_json::array();
   for (const Comparison& one : comparisons) json["comparisons"].push_back(to_json(one));
   return json.dump(2);
 }
 
 VerifyReport join_reports(comm::Communicator& world, device::Stream& stream,
                           const std::vector<Comparison>& own) {
-  nlohmann::json part = nlohmann::json::array();
+  nlohmann::ordered_json part = nlohmann::ordered_json::array();
   for (const Comparison& one : own) part.push_back(to_json(one));
   VerifyReport report;
   std::map<decltype(key_of(Comparison())), Comparison> joined;
