@@ -152,13 +152,16 @@ class Verifier {
       const bool constant = std::all_of(values.begin(), values.end(),
                                         [&](float value) { return value == values.front(); });
       if (!constant) continue;
-      parallel::Tensor normal = table[id];
-      normal.init = {.kind = parallel::Init::Kind::normal,
-                     .deviation = session.plan().shape.init_deviation,
-                     .site = RandomSite::init_word_embeddings,
-                     .layer = static_cast<uint32_t>(1 + i)};
+      const Shape row = {1, static_cast<int64_t>(values.size())};
+      const parallel::Tensor normal = {.name = table[id].name,
+                                       .shape = row,
+                                       .init = {.kind = parallel::Init::Kind::normal,
+                                                .deviation = session.plan().shape.init_deviation,
+                                                .site = RandomSite::init_word_embeddings,
+                                                .layer = static_cast<uint32_t>(1 + i)}};
       std::vector<float> offsets(values.size());
-      engine::initial_values(normal, session.plan().local[id].slice, 0, pool, offsets);
+      engine::initial_values(normal, {.offset = {0, 0}, .extent = row, .storage = row}, 0, pool,
+                             offsets);
       std::transform(values.begin(), values.end(), offsets.begin(), values.begin(), std::plus<>());
       session.write_tensor(id, TensorState::parameter, values);
     }

@@ -14,23 +14,26 @@ using engine::TensorState;
 
 // A message is no longer than this many numbers (64 MiB), whatever transport it takes.
 constexpr size_t kMostNumbers = size_t{1} << 24;
+// Tensors go together up to so many elements: small ones need few messages.
+constexpr int64_t kGroupElements = 1 << 22;
 
 model::LocalTensors tensors_of(const model::RunPlan& plan, int rank) {
   const parallel::Coordinates at = plan.topology.coordinates(Rank{rank});
   return model::local_tensors(plan.table, plan.layout.chunks(at.pipeline), plan.topology, at);
 }
 
-// The largest absolute value of the whole, and the slice of it.
-void cut_out(const Shape& shape, const parallel::Slice& slice, std::span<const float> whole,
-             float largest, std::vector<float>& out) {
+bool holds(const model::LocalTensors& tensors, TensorId id) {
+  return tensors.holds(id) && !tensors[id].alias;
+}
+
+void append_slice(const Shape& shape, const parallel::Slice& slice, const std::vector<float>& whole,
+                  std::vector<float>& out) {
   const int rank = shape.rank();
   const int64_t rows = rank == 2 ? slice.extent[0] : 1;
   const int64_t first_row = rank == 2 ? slice.offset[0] : 0;
-  const int64_t columns = slice.extent[rank - 1];
-  out.assign(1, largest);
   for (int64_t row = 0; row < rows; ++row) {
     const auto from = whole.begin() + (first_row + row) * shape[rank - 1] + slice.offset[rank - 1];
-    out.insert(out.end(), from, from + columns);
+    out.insert(out.end(), from, from + slice.extent[rank - 1]);
   }
 }
 
@@ -74,44 +77,85 @@ size_t packed_size(const std::vector<ValueKey>& keys) {
 
 }  // namespace
 
+VerifyExchange::VerifyExchange(comm::Communicator& world, device::Stream& stream,
+                               const model::RunPlan& plan, engine::Session* reference)
+    : world_(world), stream_(stream), plan_(plan), reference_(reference) {
+  for (int rank = 0; rank < world.size(); ++rank) {
+    local_.push_back(world.rank() == 0 || rank == world.rank() ? tensors_of(plan, rank)
+                                                               : model::LocalTensors());
+  }
+}
+
 void VerifyExchange::tensors(TensorState state,
                              const std::function<void(TensorId, const Part&)>& receive_one) {
-  const bool is_first = world_.rank() == 0;
-  std::vector<model::LocalTensors> local;  // of the ranks that this one sends to; its own
-  for (int rank = 0; rank < world_.size(); ++rank) {
-    local.push_back(is_first || rank == world_.rank() ? tensors_of(plan_, rank)
-                                                      : model::LocalTensors());
-  }
-  const auto holds = [&](int rank, TensorId id) {
-    const model::LocalTensors& tensors = local[static_cast<size_t>(rank)];
-    return tensors.holds(id) && !tensors[id].alias;
-  };
-  const auto slice = [&](int rank, TensorId id) -> const parallel::Slice& {
-    return local[static_cast<size_t>(rank)][id].slice;
-  };
-  std::vector<float> whole;
-  std::vector<float> part;
-  for (int i = 0; i < plan_.table.size(); ++i) {
-    const TensorId id{i};
-    const parallel::Tensor& tensor = plan_.table[id];
-    if (is_first) {
-      whole.resize(static_cast<size_t>(tensor.shape.elements()));
-      reference_->read_tensor(tensor.tied_to.value_or(id), state, whole);
-      const float largest = largest_of(whole);
+  const int own = world_.rank();
+  std::vector<std::vector<float>> whole;  // of the group of tensors, on the first rank
+  std::vector<float> parts;               // of one rank, one tensor behind the other
+  for (int from = 0, to; from < plan_.table.size(); from = to) {
+    to = group_end(from);
+    if (own == 0) {
+      read_whole(state, from, to, whole);
       for (int rank = 1; rank < world_.size(); ++rank) {
-        if (!holds(rank, id)) continue;
-        cut_out(tensor.shape, slice(rank, id), whole, largest, part);
-        send(rank, part);
+        cut_out(local_[static_cast<size_t>(rank)], from, whole, parts);
+        send(rank, parts);
       }
-      if (!holds(0, id)) continue;
-      cut_out(tensor.shape, slice(0, id), whole, largest, part);
+      cut_out(local_[0], from, whole, parts);
     } else {
-      if (!holds(world_.rank(), id)) continue;
-      part.resize(1 + static_cast<size_t>(slice(world_.rank(), id).extent.elements()));
-      receive(part);
+      parts.resize(part_numbers(from, to));
+      receive(parts);
     }
-    receive_one(id, {.largest = part[0], .slice = std::span<const float>(part).subspan(1)});
+    std::span<const float> rest = parts;
+    for (int i = from; i < to; ++i) {
+      const TensorId id{i};
+      if (!holds(local_[static_cast<size_t>(own)], id)) continue;
+      const auto elements = static_cast<size_t>(plan_.local[id].slice.extent.elements());
+      receive_one(id, {.largest = rest[0], .slice = rest.subspan(1, elements)});
+      rest = rest.subspan(1 + elements);
+    }
   }
+}
+
+int VerifyExchange::group_end(int from) const {
+  int64_t elements = 0;
+  int end = from;
+  do {
+    elements += plan_.table[TensorId{end++}].shape.elements();
+  } while (end < plan_.table.size() &&
+           elements + plan_.table[TensorId{end}].shape.elements() <= kGroupElements);
+  return end;
+}
+
+void VerifyExchange::read_whole(TensorState state, int from, int to,
+                                std::vector<std::vector<float>>& whole) const {
+  whole.resize(static_cast<size_t>(to - from));
+  for (int i = from; i < to; ++i) {
+    const parallel::Tensor& tensor = plan_.table[TensorId{i}];
+    std::vector<float>& values = whole[static_cast<size_t>(i - from)];
+    values.resize(static_cast<size_t>(tensor.shape.elements()));
+    reference_->read_tensor(tensor.tied_to.value_or(TensorId{i}), state, values);
+  }
+}
+
+void VerifyExchange::cut_out(const model::LocalTensors& local, int from,
+                             const std::vector<std::vector<float>>& whole,
+                             std::vector<float>& parts) const {
+  parts.clear();
+  for (size_t i = 0; i < whole.size(); ++i) {
+    const TensorId id{from + static_cast<int>(i)};
+    if (!holds(local, id)) continue;
+    parts.push_back(largest_of(whole[i]));
+    append_slice(plan_.table[id].shape, local[id].slice, whole[i], parts);
+  }
+}
+
+size_t VerifyExchange::part_numbers(int from, int to) const {
+  size_t numbers = 0;
+  for (int i = from; i < to; ++i) {
+    const TensorId id{i};
+    if (!holds(local_[static_cast<size_t>(world_.rank())], id)) continue;
+    numbers += 1 + static_cast<size_t>(plan_.local[id].slice.extent.elements());
+  }
+  return numbers;
 }
 
 void VerifyExchange::values(

@@ -14,8 +14,7 @@ class VerifyExchange {
  public:
   /// reference: of the first rank; null on the others. All outlive this.
   VerifyExchange(comm::Communicator& world, device::Stream& stream, const model::RunPlan& plan,
-                 engine::Session* reference)
-      : world_(world), stream_(stream), plan_(plan), reference_(reference) {}
+                 engine::Session* reference);
 
   /// A tensor of the one-rank run as one rank is concerned: the largest absolute value of the whole
   /// and this rank's slice, row-major over its extent. A tied tensor has its holder's values, and
@@ -36,6 +35,15 @@ class VerifyExchange {
       const std::function<void(const ValueKey& key, const ValueSample& reference)>& receive);
 
  private:
+  // Tensors [from, end) go in one message.
+  [[nodiscard]] int group_end(int from) const;
+  void read_whole(engine::TensorState state, int from, int to,
+                  std::vector<std::vector<float>>& whole) const;
+  // What a rank gets of a group: of each tensor that it holds, the largest and the slice.
+  void cut_out(const model::LocalTensors& local, int from,
+               const std::vector<std::vector<float>>& whole, std::vector<float>& parts) const;
+  [[nodiscard]] size_t part_numbers(int from, int to) const;
+
   void send(int rank, std::span<const float> numbers);
   void receive(std::span<float> numbers);
   // start(first number, numbers) of messages that are not too long.
@@ -45,6 +53,7 @@ class VerifyExchange {
   device::Stream& stream_;
   const model::RunPlan& plan_;
   engine::Session* reference_;
+  std::vector<model::LocalTensors> local_;  // of all ranks on the first, of itself on the others
 };
 
 }  // namespace trireme::train
