@@ -28,7 +28,7 @@ struct Comparison {
   int step = 0;            ///< counts from 1; 0: before the first
   int64_t order = 0;       ///< among those of the quantity: the data flow's
   std::string name;        ///< of the tensor; of a value, as in "decoder.layers.1 mlp: o"
-  std::string op;          ///< that wrote the value, with the tensors that it reads
+  std::string op;          ///< that made the value, with the tensors that it reads
   double error = 0;        ///< largest absolute difference; a huge one where a number is not finite
   double scale = 0;        ///< largest absolute value of the one-rank run
   double tolerance = 0;    ///< 0: the same bits are promised

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <sstream>
+#include <utility>
 
 #include "core/error.h"
 #include "core/format.h"
@@ -38,15 +39,28 @@ std::string prefix_of(const Block& block, uint32_t layer) {
 }
 
 // "bias_dropout_add with decoder.layers.1.mlp.linear_fc2.bias".
-std::string op_text(const engine::LoweredOp& op) {
-  std::string text(program::name_of(op.op->spec));
+std::string op_text(const Block& block, uint32_t layer, const Op& op) {
+  std::string text(program::name_of(op.spec));
   const char* between = " with ";
-  for (size_t i = 0; i < op.op->values.size(); ++i) {
-    if (!op.present[i] || op.value(i).kind != ValueKind::parameter) continue;
-    text += between + prefix_of(*op.block, op.layer) + op.value(i).name;
+  for (const int number : op.values) {
+    if (number == program::kNoValue) continue;
+    const program::Value& value = block.values[static_cast<size_t>(number)];
+    if (value.kind != ValueKind::parameter) continue;
+    text += between + prefix_of(block, layer) + value.name;
     between = ", ";
   }
   return text;
+}
+
+// The op that made a value, of those up to ops[last]: behind it a collective may have joined it.
+std::string maker_text(const Block& block, uint32_t layer, const std::vector<Op>& ops, int last,
+                       int value) {
+  int at = last;
+  while (at > 0 && (program::is_collective(ops[static_cast<size_t>(at)].spec) ||
+                    !writes(ops[static_cast<size_t>(at)], value)))
+    --at;
+  const std::string made = op_text(block, layer, ops[static_cast<size_t>(at)]);
+  return at == last ? made : made + ", joined over the group";
 }
 
 // Elements spread over the whole, a different place in each stride: rows and columns of any width
@@ -99,11 +113,12 @@ void ValueRecorder::op(const engine::OpRecord& record) {
     if (std::any_of(ops.begin() + at + 1, ops.end(),
                     [&](const Op& later) { return writes(later, number); }))
       continue;
-    keep(record, i, at);
+    keep(record, i, at, maker_text(block, record.op.layer, ops, at, number));
   }
 }
 
-void ValueRecorder::keep(const engine::OpRecord& record, size_t operand, int place_of_op) {
+void ValueRecorder::keep(const engine::OpRecord& record, size_t operand, int place_of_op,
+                         std::string maker) {
   const program::Value& value = record.op.value(operand);
   const model::RunPlan& plan = session_.plan();
   const std::string& block = record.op.block->name;
@@ -113,7 +128,9 @@ void ValueRecorder::keep(const engine::OpRecord& record, size_t operand, int pla
                  : block == "head"
                      ? roundings_.head()
                      : 1 + 2 * static_cast<int>(record.op.layer) + (block == "mlp" ? 1 : 0);
-  key.name = format("{}{}.{}", prefix_of(*record.op.block, record.op.layer), block, value.name);
+  const bool in_layer = block != "embedding" && block != "head";
+  key.name = in_layer ? format("decoder.layers.{}.{}.{}", record.op.layer, block, value.name)
+                      : format("{}.{}", block, value.name);
   key.microbatch = int64_t{action_.microbatch.value} * plan.topology.data() + plan.at.data;
   key.elements = value.shape.elements();
 
@@ -124,7 +141,7 @@ void ValueRecorder::keep(const engine::OpRecord& record, size_t operand, int pla
     std::memcpy(&number, bytes_.data() + i * 4, 4);
     return number;
   };
-  ValueSample sample = {.op = op_text(record.op)};
+  ValueSample sample = {.op = std::move(maker)};
   constexpr int64_t kOpsOfABlock = 1000;
   const int blocks = key.backward ? roundings_.head() - key.position : key.position;
   sample.order = blocks * kOpsOfABlock + place_of_op;

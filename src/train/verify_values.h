@@ -25,7 +25,7 @@ struct ValueKey {
 struct ValueSample {
   float largest = 0;           ///< absolute, of all elements
   std::vector<float> samples;  ///< of elements spread over the whole; all of a small value
-  std::string op;              ///< that wrote it last, with the tensors that it reads
+  std::string op;              ///< that made it, with the tensors that it reads
   int64_t order = 0;           ///< in the order of the data flow
 };
 
@@ -51,7 +51,7 @@ class ValueRecorder final : public engine::Observer {
   }
 
  private:
-  void keep(const engine::OpRecord& record, size_t operand, int place_of_op);
+  void keep(const engine::OpRecord& record, size_t operand, int place_of_op, std::string maker);
 
   engine::Session& session_;
   const Roundings& roundings_;
