@@ -161,7 +161,7 @@ TEST(Verify, NamesTheLogitsWhereOneOverMIsForgotten) {
   expect_first_out({.p = 2, .d = 2}, {.kernels = &table}, Quantity::forward, "head.logits",
                    "cross_entropy");
   expect_first_out({.p = 2, .t = 2}, {.kernels = &table}, Quantity::backward, "head.du",
-                   "product_input_gradient with output_layer.weight, joined over the group");
+                   "product_dx with output_layer.weight, joined over the group");
 }
 
 // In one place: behind the MLP of layer 1.

@@ -157,7 +157,7 @@ std::string VerifyReport::text(size_t rows) const {
   }
   std::string text = table.text();
   if (shown < all.size())
-    text += format("... and {} that are nearer (--all)\n", all.size() - shown);
+    text += format("... and {} more (--all)\n", all.size() - shown);
   const auto equal = std::count_if(all.begin(), all.end(),
                                    [](const Comparison* one) { return one->different == 0; });
   const auto out = std::count_if(comparisons.begin(), comparisons.end(),
