@@ -22,8 +22,7 @@ namespace trireme::model {
 
 /// Final norm, logits over the vocabulary, loss and the gradient of the logits. No y, no dy. When
 /// decoding the logits of all words leave as a flow, equal on all tensor ranks; when evaluating
-/// losses and target [s, b] leave as flows,
-/// equal on all tensor ranks. No prefix.
+/// losses and target [s, b] leave as flows, equal on all tensor ranks. No prefix.
 [[nodiscard]] program::Block head_block(const Sizes& z);
 
 }  // namespace trireme::model
