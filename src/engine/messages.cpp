@@ -21,8 +21,7 @@ Messages::Messages(const model::RunPlan& plan, const RankMemory& memory, const G
       memory_(memory),
       groups_(groups),
       stream_(stream),
-      boundary_bytes_(plan.shape.length * plan.batch.sequences * plan.shape.hidden *
-                      bytes_of(DType::f32)) {
+      boundary_bytes_(plan.boundary_bytes()) {
   int most = 0;
   for (const model::BatchPlan& batch : plan.batches) most = std::max(most, batch.microbatches);
   if (plan.evaluation) most = std::max(most, plan.evaluation->microbatches);

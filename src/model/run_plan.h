@@ -95,6 +95,10 @@ struct RunPlan {
 
   /// Bytes of one buffer of activations or gradients between stages; 0: there is one stage.
   int64_t message_bytes = 0;
+  /// b s h, in bytes: what a microbatch's message between stages has, without a buffer's alignment.
+  [[nodiscard]] int64_t boundary_bytes() const {
+    return shape.length * batch.sequences * shape.hidden * bytes_of(DType::f32);
+  }
 
   /// B: sequences of one step of m microbatches over all ranks; of the largest.
   [[nodiscard]] int64_t global_batch(int microbatches) const {
