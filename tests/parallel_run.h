@@ -66,6 +66,8 @@ struct Result {
   std::optional<double> evaluated;  ///< of some held-out samples, behind the steps
   std::map<std::pair<std::string, engine::TensorState>, std::vector<float>> tensors;
   comm::BytesSent sent;  ///< of all ranks
+  model::WireBytes sent_by_group;
+  model::WireBytes planned;
 
   bool operator==(const Result& other) const {
     return losses == other.losses && norms == other.norms && evaluated == other.evaluated &&
@@ -179,6 +181,8 @@ inline Result run(const Model& model, const Cut& cut, comm::LocalRun local = {})
       throw std::logic_error("ranks tell different numbers");
     for (size_t g = 0; g < kRankGroups; ++g)
       result.sent += rank.groups.all()[static_cast<RankGroup>(g)].bytes_sent();
+    result.sent_by_group += rank.session.bytes_sent();
+    result.planned += rank.session.bytes_planned();
     const model::RunPlan& plan = rank.session.plan();
     for (int i = 0; i < plan.table.size(); ++i) {
       const TensorId id{i};
