@@ -83,6 +83,8 @@ struct Result {
   Tensors first;                    ///< gradients and moments behind the first step
   Tensors tensors;                  ///< everything behind the last
   comm::BytesSent sent;             ///< of all ranks
+  model::WireBytes sent_by_group;
+  model::WireBytes planned;
 
   bool operator==(const Result& other) const {
     return losses == other.losses && norms == other.norms && evaluated == other.evaluated &&
@@ -231,6 +233,8 @@ inline Result run(const Model& model, const Cut& cut, comm::LocalRun local = {})
                 {TensorState::parameter, TensorState::gradient, TensorState::first_moment,
                  TensorState::second_moment},
                 result.tensors);
+    result.sent_by_group += rank.session.bytes_sent();
+    result.planned += rank.session.bytes_planned();
   });
   return result;
 }

@@ -1,4 +1,7 @@
 #pragma once
+#include <chrono>
+#include <optional>
+
 #include "comm/exchange.h"
 #include "device/device.h"
 
@@ -41,6 +44,13 @@ class Communicator {
   /// Each request is waited for once, in any order. Where the host blocks it throws, naming peer,
   /// place and request, when the deadline passes first.
   virtual void wait(Request request, device::Stream& stream) = 0;
+
+  /// When what was asked for was complete; nothing while it is under way, and where the host does
+  /// not know. Asked before its wait.
+  [[nodiscard]] virtual std::optional<std::chrono::steady_clock::time_point> completed(
+      Request) const {
+    return std::nullopt;
+  }
 
   /// For who must free a buffer before its wait, because something failed: no other rank touches
   /// this rank's buffers afterwards, and nothing more can be exchanged. Does nothing where nothing

@@ -80,6 +80,7 @@ GroupCommunicator::Pending& GroupCommunicator::take() {
 
 void GroupCommunicator::finish(Pending& pending) {
   pending.done = true;
+  pending.completed = std::chrono::steady_clock::now();
   --under_way_;
 }
 
@@ -129,12 +130,23 @@ bool GroupCommunicator::step_collectives() {
   return more;
 }
 
-void GroupCommunicator::wait(Request request, device::Stream&) {
-  if (request.number == 0) return;
+GroupCommunicator::Pending& GroupCommunicator::pending_of(Request request) const {
   const uint64_t place = request.number & kPlaceMask;
   TRIREME_ASSERT(place < pending_.size() && pending_[place]->number == request.number,
                  "each request is waited for once");
-  Pending& pending = *pending_[place];
+  return *pending_[place];
+}
+
+std::optional<std::chrono::steady_clock::time_point> GroupCommunicator::completed(
+    Request request) const {
+  if (request.number == 0) return std::nullopt;
+  const Pending& pending = pending_of(request);
+  return pending.done ? std::optional(pending.completed) : std::nullopt;
+}
+
+void GroupCommunicator::wait(Request request, device::Stream&) {
+  if (request.number == 0) return;
+  Pending& pending = pending_of(request);
   port_.wait([&] { return pending.done; }, [&] { return awaited(pending); });
   pending.number = 0;
 }

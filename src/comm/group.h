@@ -23,6 +23,8 @@ class GroupCommunicator final : public Communicator {
   [[nodiscard]] Request start(device::Stream& stream, const Exchange& exchange) override;
   void progress() override { port_.progress(); }
   void wait(Request request, device::Stream& stream) override;
+  [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> completed(
+      Request request) const override;
   void withdraw() noexcept override;
   [[nodiscard]] BytesSent bytes_sent() const override { return lanes_.bytes_sent(); }
   void set_action(std::string_view action) override { port_.set_action(action); }
@@ -40,12 +42,14 @@ class GroupCommunicator final : public Communicator {
     Exchange exchange;
     uint64_t number = 0;  // of its request; 0: free
     bool done = false;
-    Ticket ticket = 0;      // of a send
-    uint64_t sequence = 0;  // of a send or receive
+    std::chrono::steady_clock::time_point completed;  // when done
+    Ticket ticket = 0;                                // of a send
+    uint64_t sequence = 0;                            // of a send or receive
     Collective collective;
   };
 
   Pending& take();
+  [[nodiscard]] Pending& pending_of(Request request) const;
   void finish(Pending& pending);
   Ring<Pending*>& receives(int peer, Traffic traffic) {
     return receives_[static_cast<size_t>(peer) * kTraffics + static_cast<size_t>(traffic)];

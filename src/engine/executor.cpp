@@ -10,15 +10,15 @@ Executor::Executor(ops::Backend backend, const RankMemory& memory, const Groups&
                    std::span<const model::Bucket> buckets)
     : backend_(backend),
       memory_(memory),
-      groups_(groups),
       buckets_(buckets),
       stream_(backend.device->make_stream()),
+      exchanges_(groups, *stream_, observers_),
       under_way_(kOthersUnderWay + buckets.size()) {}
 
 Executor::~Executor() {
   // After a failure peers may still be about to reach into this rank's memory.
   for (const UnderWay& one : under_way_) {
-    if (one.buffer != nullptr) one.group->withdraw();
+    if (!one.is_none()) exchanges_.withdraw(one);
   }
   try {
     synchronize();
@@ -62,44 +62,45 @@ void Executor::run_one(const LoweredOp& op, std::span<void* const> operands, boo
              .workspace = memory_.base(model::ArenaKind::workspace),
              .layer = op.layer,
              .accumulate = accumulate});
-  groups_[RankGroup::tensor].progress();
+  exchanges_.progress();
 }
 
 void Executor::run_collective(const LoweredOp& op, std::byte* buffer) {
   if (const auto* reduce = std::get_if<program::AllReduceStart>(&op.op->spec)) {
-    comm::Communicator& group = groups_[reduce->group];
-    keep(buffer, group,
-         group.start_all_reduce(*stream_, reinterpret_cast<float*>(buffer), reduce->elements,
-                                reduce->reduction, reduce->traffic));
+    start(reduce->group, {.verb = comm::Verb::all_reduce,
+                          .traffic = reduce->traffic,
+                          .reduction = reduce->reduction,
+                          .buffer = buffer,
+                          .bytes = reduce->elements * bytes_of(DType::f32)});
     return;
   }
   if (const auto* gather = std::get_if<program::AllGatherStart>(&op.op->spec)) {
-    comm::Communicator& group = groups_[gather->group];
-    keep(buffer, group,
-         group.start_all_gather(*stream_, buffer, gather->elements * bytes_of(gather->dtype),
-                                gather->traffic, gather->cuts));
+    start(gather->group, {.verb = comm::Verb::all_gather,
+                          .traffic = gather->traffic,
+                          .buffer = buffer,
+                          .bytes = gather->elements * bytes_of(gather->dtype),
+                          .cuts = gather->cuts});
     return;
   }
-  const auto found = std::find_if(under_way_.begin(), under_way_.end(),
-                                  [&](const UnderWay& one) { return one.buffer == buffer; });
+  const auto found = std::find_if(under_way_.begin(), under_way_.end(), [&](const UnderWay& one) {
+    return one.exchange.buffer == buffer;
+  });
   TRIREME_ASSERT(found != under_way_.end(), "a wait follows its start");
-  found->group->wait(found->request, *stream_);
-  found->buffer = nullptr;
+  exchanges_.wait(*found);
 }
 
 void Executor::start_bucket(const model::Bucket& bucket) {
-  std::byte* const buffer = memory_.base(model::ArenaKind::gradients) + bucket.offset;
-  comm::Communicator& group = groups_[RankGroup::data];
-  keep(buffer, group,
-       group.start_all_reduce(*stream_, reinterpret_cast<float*>(buffer), bucket.elements,
-                              program::Reduction::sum, comm::Traffic::gradient));
+  start(RankGroup::data, {.verb = comm::Verb::all_reduce,
+                          .traffic = comm::Traffic::gradient,
+                          .buffer = memory_.base(model::ArenaKind::gradients) + bucket.offset,
+                          .bytes = bucket.elements * bytes_of(DType::f32)});
 }
 
-void Executor::keep(const std::byte* buffer, comm::Communicator& group, comm::Request request) {
+void Executor::start(RankGroup group, const comm::Exchange& exchange) {
   const auto free = std::find_if(under_way_.begin(), under_way_.end(),
-                                 [](const UnderWay& one) { return one.buffer == nullptr; });
+                                 [](const UnderWay& one) { return one.is_none(); });
   TRIREME_ASSERT(free != under_way_.end(), "few collectives are under way at once");
-  *free = {buffer, &group, request};
+  *free = exchanges_.start(group, exchange);
 }
 
 }  // namespace trireme::engine

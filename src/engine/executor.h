@@ -2,8 +2,7 @@
 #include <array>
 #include <span>
 
-#include "comm/communicator.h"
-#include "engine/groups.h"
+#include "engine/exchanges.h"
 #include "engine/lower.h"
 #include "engine/observer.h"
 
@@ -64,7 +63,10 @@ class Executor {
   void synchronize() { backend_.device->synchronize(*stream_); }
 
   [[nodiscard]] device::Stream& stream() { return *stream_; }
-  /// Who sees every op. Not owned.
+  /// All exchanges on the stream.
+  [[nodiscard]] Exchanges& exchanges() { return exchanges_; }
+  [[nodiscard]] const Exchanges& exchanges() const { return exchanges_; }
+  /// Who sees every op and exchange. Not owned.
   [[nodiscard]] std::vector<Observer*>& observers() { return observers_; }
 
  private:
@@ -74,20 +76,15 @@ class Executor {
   void run_one(const LoweredOp& op, std::span<void* const> operands, bool accumulate);
   void run_collective(const LoweredOp& op, std::byte* buffer);
   void start_bucket(const model::Bucket& bucket);
-  void keep(const std::byte* buffer, comm::Communicator& group, comm::Request request);
+  void start(RankGroup group, const comm::Exchange& exchange);
 
   ops::Backend backend_;
   const RankMemory& memory_;
-  Groups groups_;
   std::span<const model::Bucket> buckets_;
   std::unique_ptr<device::Stream> stream_;
   std::vector<Observer*> observers_;
-  // Collectives under way: one per buffer; buckets, and few others at a time.
-  struct UnderWay {
-    const std::byte* buffer = nullptr;  // null: free
-    comm::Communicator* group = nullptr;
-    comm::Request request;
-  };
+  Exchanges exchanges_;
+  // Collectives, one per buffer: buckets, and few others at a time.
   static constexpr size_t kOthersUnderWay = 8;
   std::vector<UnderWay> under_way_;
 };

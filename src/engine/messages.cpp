@@ -8,21 +8,14 @@
 
 namespace trireme::engine {
 
-using comm::Request;
 using comm::Traffic;
 using model::ArenaKind;
 using schedule::Action;
 using schedule::ActionKind;
 using schedule::BufferAssignment;
 
-Messages::Messages(const model::RunPlan& plan, const RankMemory& memory, const Groups& groups,
-                   device::Stream& stream)
-    : plan_(plan),
-      memory_(memory),
-      groups_(groups),
-      stream_(stream),
-      boundary_bytes_(plan.shape.length * plan.batch.sequences * plan.shape.hidden *
-                      bytes_of(DType::f32)) {
+Messages::Messages(const model::RunPlan& plan, const RankMemory& memory, Exchanges& exchanges)
+    : plan_(plan), memory_(memory), exchanges_(exchanges), boundary_bytes_(plan.boundary_bytes()) {
   int most = 0;
   for (const model::BatchPlan& batch : plan.batches) most = std::max(most, batch.microbatches);
   if (plan.evaluation) most = std::max(most, plan.evaluation->microbatches);
@@ -31,12 +24,15 @@ Messages::Messages(const model::RunPlan& plan, const RankMemory& memory, const G
 }
 
 Messages::~Messages() {
-  const auto under_way = [](const auto& requests) {
-    return std::any_of(requests.begin(), requests.end(),
-                       [](const Request& request) { return request.number != 0; });
+  const auto withdraw = [&](const auto& all) {
+    for (const UnderWay& one : all) {
+      if (!one.is_none()) exchanges_.withdraw(one);
+    }
   };
-  if (receiving_ > 0 || under_way(sent_activations_) || under_way(sent_gradients_))
-    groups_[RankGroup::pipeline].withdraw();
+  withdraw(received_activations_);
+  withdraw(received_gradients_);
+  withdraw(sent_activations_);
+  withdraw(sent_gradients_);
 }
 
 const Messages::Way& Messages::way_of(ActionKind kind) {
@@ -66,7 +62,7 @@ std::byte* Messages::buffer(const Way& way, int slot) const {
   return memory_.base(way.arena) + plan_.message_bytes * slot;
 }
 
-Request& Messages::receipt(const Way& way, const Action& action) {
+UnderWay& Messages::receipt(const Way& way, const Action& action) {
   auto& receipts = way.traffic == Traffic::activation ? received_activations_ : received_gradients_;
   return receipts[static_cast<size_t>(action.chunk.value * batch_->microbatches +
                                       action.microbatch.value)];
@@ -96,23 +92,31 @@ void Messages::start(const model::BatchPlan& batch) {
   batch_ = &batch;
 }
 
+UnderWay Messages::start(comm::Verb verb, const Way& way, std::byte* buffer, int64_t bytes,
+                         const comm::Label& what) {
+  const auto [begin, end] = part(bytes);
+  return exchanges_.start(RankGroup::pipeline, {.verb = verb,
+                                                .traffic = way.traffic,
+                                                .buffer = buffer + begin,
+                                                .bytes = end - begin,
+                                                .peer = peer_of(way),
+                                                .what = what});
+}
+
 void Messages::receive(const Action& action) {
   const Way& way = way_of(action.kind);
-  const auto [begin, end] = part(boundary_bytes_);
-  receipt(way, action) = groups_[RankGroup::pipeline].start_receive(
-      stream_, peer_of(way), buffer(way, slot(way, action)) + begin, end - begin, way.traffic,
-      label(action.kind, action));
+  receipt(way, action) = start(comm::Verb::receive, way, buffer(way, slot(way, action)),
+                               boundary_bytes_, label(action.kind, action));
   ++receiving_;
 }
 
 void Messages::send(const Action& action) {
   const Way& way = way_of(action.kind);
   const int buffer_number = slot(way, action);
-  const auto [begin, end] = part(boundary_bytes_);
   auto& sent = way.traffic == Traffic::activation ? sent_activations_ : sent_gradients_;
-  sent[static_cast<size_t>(buffer_number)] = groups_[RankGroup::pipeline].start_send(
-      stream_, peer_of(way), buffer(way, buffer_number) + begin, end - begin, way.traffic,
-      label(action.kind, action));
+  sent[static_cast<size_t>(buffer_number)] =
+      start(comm::Verb::send, way, buffer(way, buffer_number), boundary_bytes_,
+            label(action.kind, action));
 }
 
 void Messages::before(const Action& computing) {
@@ -121,10 +125,7 @@ void Messages::before(const Action& computing) {
   const Way& in = way_of(forward ? ActionKind::receive_activation : ActionKind::receive_gradient);
   const Way& out = way_of(forward ? ActionKind::send_activation : ActionKind::send_gradient);
   if (const int from = slot(in, computing); from >= 0) {
-    Request& request = receipt(in, computing);
-    complete_receive(in, request, buffer(in, from), boundary_bytes_);
-    request = {};
-    --receiving_;
+    complete_receive(receipt(in, computing), buffer(in, from), boundary_bytes_);
   }
   if (const int to = slot(out, computing); to >= 0) {
     auto& sent = forward ? sent_activations_ : sent_gradients_;
@@ -132,22 +133,24 @@ void Messages::before(const Action& computing) {
   }
 }
 
-void Messages::complete_receive(const Way& way, Request request, std::byte* buffer, int64_t bytes) {
-  groups_[RankGroup::pipeline].wait(request, stream_);
+void Messages::complete_receive(UnderWay& receipt, std::byte* buffer, int64_t bytes) {
+  const Traffic traffic = receipt.exchange.traffic;
+  exchanges_.wait(receipt);
+  --receiving_;
   if (!plan_.scatter_gather) return;
-  comm::Communicator& tensor = groups_[RankGroup::tensor];
-  tensor.wait(tensor.start_all_gather(stream_, buffer, bytes, way.traffic), stream_);
+  UnderWay gathering = exchanges_.start(
+      RankGroup::tensor,
+      {.verb = comm::Verb::all_gather, .traffic = traffic, .buffer = buffer, .bytes = bytes});
+  exchanges_.wait(gathering);
 }
 
-void Messages::complete_send(Request& request) {
-  if (request.number == 0) return;
-  groups_[RankGroup::pipeline].wait(request, stream_);
-  request = {};
+void Messages::complete_send(UnderWay& sending) {
+  if (!sending.is_none()) exchanges_.wait(sending);
 }
 
 void Messages::finish() {
-  for (Request& request : sent_activations_) complete_send(request);
-  for (Request& request : sent_gradients_) complete_send(request);
+  for (UnderWay& sending : sent_activations_) complete_send(sending);
+  for (UnderWay& sending : sent_gradients_) complete_send(sending);
 }
 
 void Messages::put_buffers(const Action& computing, Slots& slots) const {
@@ -160,19 +163,14 @@ void Messages::put_buffers(const Action& computing, Slots& slots) const {
 
 void Messages::receive_activation_now(int64_t bytes) {
   const Way& way = way_of(ActionKind::receive_activation);
-  const auto [begin, end] = part(bytes);
-  const Request request = groups_[RankGroup::pipeline].start_receive(
-      stream_, peer_of(way), buffer(way, 0) + begin, end - begin, way.traffic);
+  UnderWay receipt = start(comm::Verb::receive, way, buffer(way, 0), bytes, {});
   ++receiving_;
-  complete_receive(way, request, buffer(way, 0), bytes);
-  --receiving_;
+  complete_receive(receipt, buffer(way, 0), bytes);
 }
 
 void Messages::send_activation_now(int64_t bytes) {
   const Way& way = way_of(ActionKind::send_activation);
-  const auto [begin, end] = part(bytes);
-  sent_activations_[0] = groups_[RankGroup::pipeline].start_send(
-      stream_, peer_of(way), buffer(way, 0) + begin, end - begin, way.traffic);
+  sent_activations_[0] = start(comm::Verb::send, way, buffer(way, 0), bytes, {});
 }
 
 }  // namespace trireme::engine

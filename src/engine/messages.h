@@ -2,8 +2,8 @@
 #include <array>
 #include <vector>
 
+#include "engine/exchanges.h"
 #include "engine/executor.h"
-#include "engine/groups.h"
 #include "model/run_plan.h"
 
 namespace trireme::engine {
@@ -14,8 +14,7 @@ namespace trireme::engine {
 /// Allocates nothing once a batch of its size was begun.
 class Messages {
  public:
-  Messages(const model::RunPlan& plan, const RankMemory& memory, const Groups& groups,
-           device::Stream& stream);
+  Messages(const model::RunPlan& plan, const RankMemory& memory, Exchanges& exchanges);
   /// Withdraws where something is under way.
   ~Messages();
   Messages(const Messages&) = delete;
@@ -50,23 +49,25 @@ class Messages {
   [[nodiscard]] int peer_of(const Way& way) const;
   [[nodiscard]] int slot(const Way& way, const schedule::Action& action) const;
   [[nodiscard]] std::byte* buffer(const Way& way, int slot) const;
-  [[nodiscard]] comm::Request& receipt(const Way& way, const schedule::Action& action);
+  [[nodiscard]] UnderWay& receipt(const Way& way, const schedule::Action& action);
   [[nodiscard]] comm::Label label(schedule::ActionKind kind, const schedule::Action& action) const;
   // This rank's part of a boundary: begin and end, in bytes.
   [[nodiscard]] std::pair<int64_t, int64_t> part(int64_t bytes) const;
-  void complete_receive(const Way& way, comm::Request request, std::byte* buffer, int64_t bytes);
-  void complete_send(comm::Request& request);
+  // A send or a receive of this rank's part of a buffer.
+  [[nodiscard]] UnderWay start(comm::Verb verb, const Way& way, std::byte* buffer, int64_t bytes,
+                               const comm::Label& what);
+  void complete_receive(UnderWay& receipt, std::byte* buffer, int64_t bytes);
+  void complete_send(UnderWay& sending);
 
   const model::RunPlan& plan_;
   const RankMemory& memory_;
-  Groups groups_;
-  device::Stream& stream_;
+  Exchanges& exchanges_;
   int64_t boundary_bytes_ = 0;  // s b h, of a microbatch
   const model::BatchPlan* batch_ = nullptr;
-  std::vector<comm::Request> received_activations_;  // [chunk][microbatch]
-  std::vector<comm::Request> received_gradients_;
-  std::array<comm::Request, schedule::kSendBuffers> sent_activations_ = {};  // by buffer
-  std::array<comm::Request, schedule::kSendBuffers> sent_gradients_ = {};
+  std::vector<UnderWay> received_activations_;  // [chunk][microbatch]
+  std::vector<UnderWay> received_gradients_;
+  std::array<UnderWay, schedule::kSendBuffers> sent_activations_ = {};  // by buffer
+  std::array<UnderWay, schedule::kSendBuffers> sent_gradients_ = {};
   int receiving_ = 0;
 };
 

@@ -26,13 +26,16 @@ Session::Session(model::RunPlan plan, ops::Backend backend, const Groups& groups
     : plan_(std::move(plan)),
       backend_(backend),
       groups_(groups),
+      ledger_(plan_),
+      sent_before_(engine::bytes_sent(groups)),
       memory_(*backend.device, plan_.memory),
       // A microbatch's fields and a step's scalars: the host runs ahead by about as much.
       staging_(*backend.device,
                plan_.batch_layout.slot_bytes + plan_.memory[model::ArenaKind::scalars]),
       executor_(backend, memory_, groups, plan_.buckets),
-      messages_(plan_, memory_, groups, executor_.stream()),
+      messages_(plan_, memory_, executor_.exchanges()),
       tokens_(plan_, memory_, groups, staging_) {
+  sent_before_(RankGroup::world, comm::Traffic::agreement) = 0;
   for (size_t chunk = 0; chunk < plan_.train.size(); ++chunk) {
     train_.push_back(lower(plan_, plan_.train[chunk], *backend.kernels, static_cast<int>(chunk)));
   }
@@ -51,6 +54,12 @@ Session::Session(model::RunPlan plan, ops::Backend backend, const Groups& groups
   } else if (plan_.evaluation) {
     start_evaluation();
   }
+}
+
+model::WireBytes Session::bytes_sent() const {
+  model::WireBytes bytes = engine::bytes_sent(groups_);
+  bytes -= sent_before_;
+  return bytes;
 }
 
 std::byte* Session::tensor_memory(TensorId id, TensorState state) const {
@@ -99,9 +108,14 @@ void Session::gather(std::span<const double> own, std::span<double> all, comm::T
   std::byte* const memory = memory_.base(model::ArenaKind::scalars) + model::kGatheredOffset;
   staging_.copy_in(executor_.stream(), memory + world.rank() * model::kGatheredBytes,
                    std::as_bytes(own));
-  world.wait(world.start_all_gather(executor_.stream(), memory, gather_cuts_.back(), traffic,
-                                    gather_cuts_),
-             executor_.stream());
+  UnderWay gathering =
+      executor_.exchanges().start(RankGroup::world, {.verb = comm::Verb::all_gather,
+                                                     .traffic = traffic,
+                                                     .buffer = memory,
+                                                     .bytes = gather_cuts_.back(),
+                                                     .cuts = gather_cuts_});
+  executor_.exchanges().wait(gathering);
+  ledger_.note_gather(traffic);
   copy_out(std::as_writable_bytes(std::span(gathered_)), memory);
   for (size_t rank = 0; rank < ranks; ++rank) {
     for (size_t i = 0; i < own.size(); ++i)
@@ -126,16 +140,19 @@ void Session::write_field_bytes(program::BatchField field, MicrobatchId microbat
   staging_.copy_in(executor_.stream(), memory_.at(address, batch_slot_of(microbatch)), bytes);
 }
 
-void Session::start(const model::BatchPlan& batch, const std::vector<LoweredProgram>& programs) {
+void Session::start(const model::BatchPlan& batch, model::Mode mode) {
   batch_ = &batch;
-  programs_ = &programs;
+  mode_ = mode;
   messages_.start(batch);
 }
 
 void Session::run(const schedule::Action& action) {
   groups_[RankGroup::world].set_action(action.text());
   for (Observer* observer : executor_.observers()) observer->begin(action);
+  const Time start = std::chrono::steady_clock::now();
   run_ops(action);
+  in_actions_ += std::chrono::steady_clock::now() - start;
+  ledger_.note(mode_, action);
   for (Observer* observer : executor_.observers()) observer->end(action);
 }
 
@@ -158,7 +175,7 @@ void Session::run_ops(const schedule::Action& action) {
 void Session::compute(const schedule::Action& action) {
   using schedule::ActionKind;
   const auto chunk = static_cast<size_t>(action.chunk.value);
-  const LoweredProgram& program = (*programs_)[chunk];
+  const LoweredProgram& program = (mode_ == model::Mode::train ? train_ : evaluate_)[chunk];
   const auto microbatch = static_cast<size_t>(action.microbatch.value);
   Slots slots = {.activations = batch_->assignment.slot[chunk][microbatch],
                  .batch = batch_->assignment.batch_slot[microbatch]};

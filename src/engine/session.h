@@ -6,6 +6,7 @@
 #include "comm/communicator.h"
 #include "engine/executor.h"
 #include "engine/groups.h"
+#include "engine/ledger.h"
 #include "engine/memory.h"
 #include "engine/messages.h"
 #include "engine/staging.h"
@@ -61,9 +62,9 @@ class Session {
 
   /// Begins a global batch of m microbatches, one of the plan's; its actions follow. Until a batch
   /// is begun the largest is under way, or the evaluation's where nothing is trained.
-  void start_batch(int microbatches) { start(plan_.batch_plan(microbatches), train_); }
+  void start_batch(int microbatches) { start(plan_.batch_plan(microbatches), model::Mode::train); }
   /// Begins a batch of the plan's evaluation, between training batches; its actions follow.
-  void start_evaluation() { start(*plan_.evaluation, evaluate_); }
+  void start_evaluation() { start(*plan_.evaluation, model::Mode::evaluate); }
   /// One action of the schedule of the batch under way. A forward adds to the loss total.
   void run(const schedule::Action& action);
   /// Behind the last action of an evaluation, or the last decoding: what was sent is received.
@@ -92,6 +93,20 @@ class Session {
   }
   void synchronize() { executor_.synchronize(); }
 
+  /// Where the host's time went so far.
+  [[nodiscard]] HostTimes times() const {
+    return {.actions = in_actions_, .exchanges = executor_.exchanges().times()};
+  }
+  /// How long a message between stages takes by itself.
+  [[nodiscard]] const Exchanges::Message& message() const {
+    return executor_.exchanges().message();
+  }
+  /// Bytes sent since the session was made, and what the plan says of all that it has done. Summed
+  /// over all ranks they are equal, but for what ranks send each other outside the session. What
+  /// they agree on counts from their start.
+  [[nodiscard]] model::WireBytes bytes_sent() const;
+  [[nodiscard]] model::WireBytes bytes_planned() const { return ledger_.planned(plan_); }
+
   /// The observer sees every action and op until it is removed. Not owned.
   void add_observer(Observer& observer) { executor_.observers().push_back(&observer); }
   void remove_observer(Observer& observer) { std::erase(executor_.observers(), &observer); }
@@ -101,7 +116,7 @@ class Session {
   }
 
  private:
-  void start(const model::BatchPlan& batch, const std::vector<LoweredProgram>& programs);
+  void start(const model::BatchPlan& batch, model::Mode mode);
   void run_ops(const schedule::Action& action);
   void compute(const schedule::Action& action);
   // A decoding program, between the stages before and behind this one.
@@ -122,9 +137,12 @@ class Session {
   model::RunPlan plan_;
   // Under way; null where there is only a decoding program.
   const model::BatchPlan* batch_ = nullptr;
-  const std::vector<LoweredProgram>* programs_ = nullptr;  // of the batch, [chunk]
+  model::Mode mode_ = model::Mode::train;
   ops::Backend backend_;
   Groups groups_;
+  Ledger ledger_;
+  model::WireBytes sent_before_;
+  std::chrono::nanoseconds in_actions_ = {};
   RankMemory memory_;
   Staging staging_;
   Executor executor_;  // behind all that its work reaches

@@ -100,6 +100,10 @@ struct RunPlan {
   /// the bytes from one group's to the next one's.
   int64_t tokens_offset = 0;
   int64_t tokens_stride = 0;
+  /// b s h, in bytes: what a microbatch's message between stages has, without a buffer's alignment.
+  [[nodiscard]] int64_t boundary_bytes() const {
+    return shape.length * batch.sequences * shape.hidden * bytes_of(DType::f32);
+  }
 
   /// B: sequences of one step of m microbatches over all ranks; of the largest.
   [[nodiscard]] int64_t global_batch(int microbatches) const {

@@ -63,6 +63,7 @@ Trainer::Trainer(engine::Session& session, std::shared_ptr<const data::Batches> 
 
 StepReport Trainer::step() {
   const auto start = std::chrono::steady_clock::now();
+  const engine::HostTimes before = session_.times();
   const model::RunPlan& plan = session_.plan();
   feed_.seek(overfit_ ? 0 : position_.consumed_samples);
   const data::GlobalBatch batch = feed_.begin();
@@ -93,6 +94,9 @@ StepReport Trainer::step() {
   gather(report);
   report.loss /= static_cast<double>(batch.counted_tokens);
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  seconds_ += report.seconds;
+  times_ += session_.times();
+  times_ -= before;
   return report;
 }
 

@@ -51,6 +51,10 @@ class Trainer {
   /// Continues from a saved position.
   void resume(const Position& position) { position_ = position; }
 
+  /// Where the host's time of the steps went so far, and how long they took.
+  [[nodiscard]] const engine::HostTimes& times() const { return times_; }
+  [[nodiscard]] double seconds() const { return seconds_; }
+
   /// Asked on every rank behind each step; all come to know the largest.
   void ask(std::function<double()> vote) { vote_ = std::move(vote); }
 
@@ -76,6 +80,8 @@ class Trainer {
   LearningRate rate_;
   std::function<double()> vote_;
   std::vector<double> gathered_;  // [world rank][number]
+  engine::HostTimes times_;
+  double seconds_ = 0;
   Position position_;
   int64_t last_first_ = 0;  // sample with which the last batch began
   bool overfit_ = false;
