@@ -170,7 +170,7 @@ class Evaluation {
         open_evaluation_data(wanted_, saved_, longest_, rows_, words, rank_.pool());
     const evaluate::LanguageResult result = evaluate::evaluate_samples(
         opened.batches, opened.samples, words, open(), wanted_.micro_batch_size,
-        train::feed_options(saved_.data), progress("data", "samples"));
+        evaluate::Team(), train::feed_options(saved_.data), progress("data", "samples"));
     Json json = {{"samples", opened.samples}};
     json.update(language_json(result));
     return result_json("data", opened.name, json);
