@@ -87,6 +87,7 @@ class Side {
 
   void rank(comm::Port& port) {
     device::CpuDevice cpu(setting_.threads);
+    cpu.pool().between_tasks([&] { port.world().progress(); });
     const engine::RankGroups groups(port, topology_);
     const model::GptShape shape = gpt2(kWords);
     const model::BatchShape batch = {

@@ -167,6 +167,7 @@ struct RankRun {
                  .warmup_samples = 8,
                  .decay_samples = 400},
                 kSeed) {
+    device.pool().between_tasks([this] { port.world().progress(); });
     train::initialise_weights(session, kSeed, device.pool());
   }
 

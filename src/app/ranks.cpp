@@ -19,6 +19,8 @@ LocalRank::LocalRank(const config::EngineOptions& options, int threads, comm::Po
       at_(topology.coordinates(Rank{port.rank()})),
       cpu_(threads),
       host_stream_(cpu_.make_stream()) {
+  // MPI moves nothing on by itself.
+  if (port.size() > 1) pool().between_tasks([&port] { port.world().progress(); });
   if (options.device == "cpu") {
     groups_.emplace(port, topology);
     return;

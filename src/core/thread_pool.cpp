@@ -47,6 +47,7 @@ struct ThreadPool::State {
   std::atomic<int64_t> next = 0;
   std::atomic<int> busy = 0;  // workers that have not finished this epoch
   std::exception_ptr failure;
+  std::function<void()> between;  // of the caller's tasks
 
   void drain(int thread) {
     for (;;) {
@@ -54,6 +55,7 @@ struct ThreadPool::State {
       if (index >= count) return;
       try {
         (*task)(index, thread);
+        if (thread == 0 && between) between();
       } catch (...) {
         const std::lock_guard lock(mutex);
         if (!failure) failure = std::current_exception();
@@ -121,7 +123,10 @@ int ThreadPool::threads() const {
 void ThreadPool::parallel_for(int64_t count, FunctionRef<void(int64_t, int)> task) {
   State& state = *state_;
   if (state.workers.empty() || count <= 1) {
-    for (int64_t index = 0; index < count; ++index) task(index, 0);
+    for (int64_t index = 0; index < count; ++index) {
+      task(index, 0);
+      if (state.between) state.between();
+    }
     return;
   }
   state.task = &task;
@@ -139,6 +144,10 @@ void ThreadPool::parallel_for(int64_t count, FunctionRef<void(int64_t, int)> tas
     }
   }
   if (state.failure) std::rethrow_exception(std::exchange(state.failure, nullptr));
+}
+
+void ThreadPool::between_tasks(std::function<void()> what) {
+  state_->between = std::move(what);
 }
 
 int usable_cores() {

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <type_traits>
 
@@ -45,6 +46,11 @@ class ThreadPool {
   /// when all are done. The first exception of a task is thrown again here, after the others have
   /// ended.
   void parallel_for(int64_t count, FunctionRef<void(int64_t index, int thread)> task);
+
+  /// Done by the caller of a parallel_for behind each of its own tasks, so that what must not stand
+  /// still while a rank computes (what it exchanges with others) moves on. Short where there is
+  /// nothing to do. What it throws counts as a task's.
+  void between_tasks(std::function<void()> what);
 
  private:
   struct State;

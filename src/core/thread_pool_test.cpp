@@ -5,6 +5,7 @@
 #include <atomic>
 #include <numeric>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 namespace trireme {
@@ -43,6 +44,30 @@ TEST(ThreadPool, ThrowsTheFailureOfATaskAndStaysUsable) {
   std::atomic<int> runs = 0;
   pool.parallel_for(10, [&](int64_t, int) { ++runs; });
   EXPECT_EQ(runs.load(), 10);
+}
+
+TEST(ThreadPool, LetsTheCallerDoSomethingBetweenItsTasks) {
+  for (const int threads : {1, 3}) {
+    ThreadPool pool(threads);
+    const std::thread::id caller = std::this_thread::get_id();
+    std::atomic<int> by_caller = 0;
+    int between = 0;
+    pool.between_tasks([&] {
+      EXPECT_EQ(std::this_thread::get_id(), caller);
+      ++between;
+    });
+    pool.parallel_for(500, [&](int64_t, int) {
+      if (std::this_thread::get_id() == caller) ++by_caller;
+    });
+    EXPECT_EQ(between, by_caller.load());
+    if (threads == 1) {
+      EXPECT_EQ(between, 500);
+    }
+    pool.between_tasks([] { throw std::runtime_error("a rank has failed"); });
+    EXPECT_THROW(
+        for (int round = 0; round < 100; ++round) pool.parallel_for(100, [](int64_t, int) {}),
+        std::runtime_error);
+  }
 }
 
 TEST(UsableCores, IsAtLeastOne) {
