@@ -8,10 +8,6 @@
 #include <cerrno>
 #include <ctime>
 
-#include "core/error.h"
-#include "core/format.h"
-#include "core/log.h"
-
 namespace trireme::comm::pending {
 namespace {
 
@@ -51,7 +47,6 @@ static_assert(std::atomic<char>::is_always_lock_free && std::atomic<int64_t>::is
 struct Note {
   std::atomic<bool> on = false;
   std::atomic<int64_t> since = 0;  // of a steady clock, in ns; 0: no wait is under way
-  std::atomic<bool> asked = false;
   Text<64> rank;
   Text<32> action;
   Text<512> awaited;
@@ -106,7 +101,6 @@ void enable(std::string_view rank) {
 
 void disable() {
   note.on = false;
-  note.asked = false;
 }
 
 void set_action(std::string_view action) {
@@ -125,15 +119,12 @@ Wait::~Wait() {
 
 bool Wait::asks(nanoseconds waited) const {
   if (!note.on.load(std::memory_order_relaxed)) return false;
-  return note.asked || waited - std::max(described_, nanoseconds(0)) >= kDescribes;
+  return described_ < nanoseconds(0) || waited - described_ >= kDescribes;
 }
 
 void Wait::describe(std::string_view awaited, nanoseconds waited) {
   note.awaited.set(awaited);
   described_ = waited;
-  if (note.asked.exchange(false)) {
-    trireme::note(format("waited for {} when the signal came", awaited));
-  }
 }
 
 void write(int descriptor, const char* signal) noexcept {
@@ -145,15 +136,14 @@ void write(int descriptor, const char* signal) noexcept {
   timespec now = {};
   static_cast<void>(::clock_gettime(CLOCK_MONOTONIC, &now));
   if (since == 0) {
-    line << "not waiting";
+    line << "busy";
   } else {
     const int64_t tenths =
         std::max<int64_t>(0, int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec - since) /
         100'000'000;
     line << "waiting for " << tenths / 10 << "." << tenths % 10 << " s";
   }
-  if (!note.action.empty()) line << (since == 0 ? ", last in " : " in ") << note.action;
-  if (since != 0 && note.awaited.empty()) note.asked = true;
+  if (!note.action.empty()) line << " in " << note.action;
   if (since != 0 && !note.awaited.empty()) line << ": " << note.awaited;
   line << "\n";
   line.write(descriptor);

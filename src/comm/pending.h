@@ -23,9 +23,9 @@ class Wait {
   Wait(const Wait&) = delete;
   Wait& operator=(const Wait&) = delete;
 
-  /// Whether it is worth saying what is awaited: the wait is a long one, or a signal asked.
+  /// Whether to say what is awaited: at first, and now and then.
   [[nodiscard]] bool asks(std::chrono::nanoseconds waited) const;
-  /// What is awaited, and from whom. Tells it, if a signal came before it was known.
+  /// What is awaited, and from whom.
   void describe(std::string_view awaited, std::chrono::nanoseconds waited);
 
  private:
@@ -33,7 +33,7 @@ class Wait {
 };
 
 /// A line to the descriptor with the signal's name, the rank, its action, how long it waits, what
-/// for. For handlers of signals; where it is not known yet what for, that follows by another line.
+/// for. For handlers of signals.
 void write(int descriptor, const char* signal) noexcept;
 
 }  // namespace trireme::comm::pending

@@ -1,7 +1,6 @@
 #include "comm/wait.h"
 
 #include <algorithm>
-#include <optional>
 #include <thread>
 
 #include "comm/pending.h"
@@ -51,7 +50,7 @@ void WaitLoop::until(FunctionRef<bool()> test,
   }
   const Clock::time_point start = Clock::now();
   std::chrono::nanoseconds nap = kFirstRest;
-  std::optional<pending::Wait> note;
+  pending::Wait note(start);
   for (;;) {
     const std::chrono::nanoseconds waited = Clock::now() - start;
     if (waited >= patience_.limit) {
@@ -64,8 +63,7 @@ void WaitLoop::until(FunctionRef<bool()> test,
     if (waited < kAwake) {
       std::this_thread::yield();
     } else {
-      if (!note) note.emplace(start);
-      if (note->asks(waited)) note->describe(awaited(), waited);
+      if (note.asks(waited)) note.describe(awaited(), waited);
       rest(std::min(nap, patience_.limit - waited));
       nap = std::min<std::chrono::nanoseconds>(2 * nap, kLongestRest);
     }

@@ -1,6 +1,7 @@
 // mpi_faults WHAT [RANK [MESSAGE]] [--seconds LIMIT]: ranks under mpirun exchange until something
-// goes wrong with one of them. What: end (nothing does), throw, late, usage, exit, kill, freeze,
-// wait (the rank never comes); or what becomes of a message: delay, drop, twice, stray.
+// goes wrong with one of them. What: end (nothing does), endless (never), throw, late, usage, exit,
+// kill, freeze, wait (the rank never comes); or what becomes of a message: delay, drop, twice,
+// stray.
 #include <unistd.h>
 
 #include <charconv>
@@ -48,7 +49,9 @@ void body(const Trial& trial, Port& port) {
   testing::Member member(port);
   if (trial.what == "usage")
     fail_usage({.where = "--seed", .what = "it is odd", .remedy = "use 2"});
-  for (int number = 0; number < 20; ++number) {
+  const int steps = trial.what == "endless" ? 1'000'000'000 : 20;
+  for (int number = 0; number < steps; ++number) {
+    if (number == 5 && port.rank() == 0) say("under way");
     if (number == 10 && port.rank() == trial.rank) {
       if (trial.what == "leave") return;
       go_wrong(trial);

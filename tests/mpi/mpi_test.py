@@ -84,7 +84,7 @@ class Faults(unittest.TestCase):
 
     def test_none_is_an_end_without_a_word(self):
         outcome = self.fault("end")
-        self.assertEqual((outcome.status, outcome.said, outcome.warned), (0, "all steps done\n", ""), outcome)
+        self.assertEqual((outcome.status, outcome.said, outcome.warned), (0, "under way\nall steps done\n", ""), outcome)
 
     def test_a_late_message_changes_nothing(self):
         outcome = self.fault("delay", 1, 5)

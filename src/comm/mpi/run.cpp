@@ -30,7 +30,7 @@ constexpr milliseconds kFirstSpeaks{250};
 constexpr milliseconds kNextSpeaks{250};
 constexpr milliseconds kLastSpeaks{2'000};
 // Who follows a failure is ended from outside; by itself, should nobody do it.
-constexpr std::chrono::seconds kFollows{10};
+constexpr std::chrono::seconds kFollows{4};
 
 void speak(const char* words) {
   std::fprintf(stderr, "trireme: %s\n", words);
@@ -144,27 +144,35 @@ void on_termination(int signal) {
   static_cast<void>(std::raise(signal));
 }
 
-// As long as it lives, SIGTERM ends the process behind a word on what it waits for. Who catches the
-// signal in the meantime says it too (train/exit.h).
-class TellsPending {
+// As long as it lives, SIGTERM ends the process behind a word on what it waits for; who catches the
+// signal in the meantime says it too (train/exit.h). And a connection that another rank closed, as
+// it died, is MPI's trouble but not the end of this process.
+class Signals {
  public:
-  TellsPending() {
+  Signals() {
     pending::enable(place());
-    struct sigaction action = {};
-    action.sa_handler = on_termination;
-    sigemptyset(&action.sa_mask);
-    if (::sigaction(SIGTERM, &action, &before_) != 0)
-      fail({.where = "signals", .what = "cannot be caught: " + errno_text(errno)});
+    take(SIGTERM, on_termination, termination_);
+    take(SIGPIPE, SIG_IGN, closed_);
   }
-  ~TellsPending() {
-    static_cast<void>(::sigaction(SIGTERM, &before_, nullptr));
+  ~Signals() {
+    static_cast<void>(::sigaction(SIGPIPE, &closed_, nullptr));
+    static_cast<void>(::sigaction(SIGTERM, &termination_, nullptr));
     pending::disable();
   }
-  TellsPending(const TellsPending&) = delete;
-  TellsPending& operator=(const TellsPending&) = delete;
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
 
  private:
-  struct sigaction before_ = {};
+  static void take(int signal, void (*handler)(int), struct sigaction& before) {
+    struct sigaction action = {};
+    action.sa_handler = handler;
+    sigemptyset(&action.sa_mask);
+    if (::sigaction(signal, &action, &before) != 0)
+      fail({.where = "signals", .what = "cannot be caught: " + errno_text(errno)});
+  }
+
+  struct sigaction termination_ = {};
+  struct sigaction closed_ = {};
 };
 
 }  // namespace
@@ -184,7 +192,7 @@ void run_mpi(const MpiRun& run, const std::function<void(Port& port)>& body) {
     if (run.places) places = run.places(wire.size());
     if (!places.empty())
       set_place(format("rank {} = {}", wire.rank(), places[static_cast<size_t>(wire.rank())]));
-    const TellsPending tells;
+    const Signals signals;
     {
       std::unique_ptr<Transport> transport =
           std::make_unique<MpiTransport>(wire, std::move(places), run.limits);

@@ -3,8 +3,10 @@
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <deque>
 #include <exception>
@@ -29,6 +31,8 @@ struct Mpi {
 };
 
 namespace {
+
+constexpr unsigned kAbortSeconds = 3;
 
 Mpi process;
 
@@ -108,7 +112,13 @@ Status close(Mpi* mpi, Failure* failure) noexcept {
   });
 }
 
+int32_t status_at_alarm = 1;
+
 void abort(Mpi*, int32_t exit_status) noexcept {
+  // A launcher that cannot be reached any more cannot end this process.
+  status_at_alarm = exit_status;
+  static_cast<void>(std::signal(SIGALRM, [](int) { std::_Exit(status_at_alarm); }));
+  static_cast<void>(::alarm(kAbortSeconds));
   MPI_Abort(MPI_COMM_WORLD, exit_status);
   std::_Exit(exit_status);
 }

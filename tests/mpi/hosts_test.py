@@ -1,0 +1,144 @@
+"""Ranks on two hosts, for which network namespaces stand: what they exchange, and how all end when a host or its cable is gone.
+
+hosts_test.py FOLDER [UNITTEST-OPTION...]: FOLDER has mpi_ranks and mpi_faults. Where namespaces cannot be made (it takes root), it
+says so and exits with 77.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+FOLDER = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else ".").resolve()
+HOSTS = pathlib.Path(__file__).resolve().parent.parent.parent / "tools" / "hosts" / "hosts.sh"
+NAME = f"trireme{os.getpid()}"
+EACH = 2
+LONG = 120
+
+
+def hosts(verb, *arguments):
+    done = subprocess.run([HOSTS, verb, NAME, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LONG)
+    if done.returncode != 0:
+        raise RuntimeError(f"hosts.sh {verb}: {done.stdout}")
+    return done.stdout
+
+
+def setUpModule():
+    try:
+        hosts("up", 2)
+    except RuntimeError as why:
+        hosts_down()
+        print(f"hosts_test is skipped: network namespaces cannot be made here: {why}", flush=True)
+        sys.exit(77)
+
+
+def hosts_down():
+    if os.geteuid() == 0:
+        hosts("down")
+
+
+def tearDownModule():
+    hosts_down()
+
+
+class Job:
+    """A program on both hosts, each rank's standard error in a file of its own: mpirun itself may end before it has passed it on."""
+
+    def __init__(self, case, program, *arguments):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hosts_test"))
+        keep = f'exec "$0" "$@" 2> {self.folder}/$OMPI_COMM_WORLD_RANK'
+        command = [HOSTS, "mpirun", NAME, "2", str(EACH), "sh", "-c", keep, FOLDER / program, *map(str, arguments)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                        env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0"))
+        case.addCleanup(self.end)
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.communicate()
+        for host in (1, 2):
+            hosts("kill", host)
+
+    def await_line(self, line):
+        for found in self.process.stdout:
+            if found.strip() == line:
+                return
+        raise AssertionError(f"it ended before '{line}': {self.process.stderr.read()}")
+
+    def wait(self):
+        """Status, standard output and the launcher's standard error."""
+        said, warned = self.process.communicate(timeout=LONG)
+        return self.process.returncode, said, warned
+
+    def words(self, rank):
+        file = self.folder / str(rank)
+        return file.read_text() if file.exists() else ""
+
+    def ranks_left(self):
+        """Processes of ranks that still run on either host."""
+        left = subprocess.run(["pgrep", "-f", f"^{FOLDER}/mpi_"], stdout=subprocess.PIPE, text=True).stdout.split()
+        own = set()
+        for host in (1, 2):
+            own |= set(subprocess.run(["ip", "netns", "pids", f"{NAME}-{host}"], stdout=subprocess.PIPE, text=True).stdout.split())
+        return own & set(left)
+
+
+class TwoHosts(unittest.TestCase):
+    def test_exchange_what_threads_do(self):
+        job = Job(self, "mpi_ranks")
+        status, said, warned = job.wait()
+        self.assertEqual(status, 0, said + warned + "".join(map(job.words, range(4))))
+        self.assertIn("[  PASSED  ]", said)
+
+    def test_end_within_seconds_when_one_of_them_dies_and_each_rank_that_is_left_says_what_it_waited_for(self):
+        job = Job(self, "mpi_faults", "endless")
+        job.await_line("under way")
+        start = time.monotonic()
+        hosts("kill", 2)  # its daemon and its ranks
+        status, _, warned = job.wait()
+        self.assertLess(time.monotonic() - start, 10)
+        self.assertNotEqual(status, 0)
+        self.assertRegex(warned, r"lost communication with a remote daemon(.|\n)*10\.77\.0\.2", "the launcher names the dead host")
+        self.assertEqual(job.ranks_left(), set())
+        for rank in (0, 1):
+            self.assertRegex(job.words(rank), rf"(?m)^trireme: \[rank {rank} = p0 t0 d{rank}\] .* in step \d+\b", "a survivor's last words")
+
+    def test_end_within_seconds_when_a_cable_is_cut_and_the_daemons_ask_for_each_other(self):
+        job = Job(self, "mpi_faults", "endless")
+        job.await_line("under way")
+        start = time.monotonic()
+        hosts("cut", 2)
+        self.addCleanup(hosts, "mend", 2)
+        status, _, warned = job.wait()
+        self.assertLess(time.monotonic() - start, 15)
+        self.assertNotEqual(status, 0)
+        self.assertRegex(warned, r"lost communication with a remote daemon(.|\n)*10\.77\.0\.2", "the launcher names the dead host")
+        while job.ranks_left() and time.monotonic() - start < 20:
+            time.sleep(0.1)
+        self.assertEqual(job.ranks_left(), set(), "on neither side")
+
+    def test_end_by_the_limit_of_waits_when_a_cable_is_cut_though_the_launcher_reaches_only_one_of_them(self):
+        limit = 2
+        job = Job(self, "mpi_faults", "endless", 0, 0, limit)
+        job.await_line("under way")
+        start = time.monotonic()
+        hosts("cut", 2)
+        self.addCleanup(hosts, "mend", 2)
+        while job.ranks_left() and time.monotonic() - start < LONG:
+            time.sleep(0.1)
+        self.assertLess(time.monotonic() - start, limit + 10)
+        words = [job.words(rank) for rank in range(2 * EACH)]
+        silence = [re.search(r"waiting in step \d+: after 2\.\d s, still not here: all_reduce .* in group world with (.*);", text) for text in words]
+        self.assertTrue(any(silence[:EACH]) and any(silence[EACH:]), words)
+        for rank, found in enumerate(silence):
+            if found:
+                names = {int(name) for name in re.findall(r"rank (\d) \(p0 t0", found[1])}
+                self.assertTrue(names & ({2, 3} if rank < EACH else {0, 1}), f"rank {rank} names the other side: {found[0]}")
+
+
+if __name__ == "__main__":
+    unittest.main()
