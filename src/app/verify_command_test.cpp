@@ -1,6 +1,7 @@
 // trireme verify from the command line: what a run's own options make of it, in full and tiny.
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "app/run_fixture.h"
 
@@ -9,22 +10,28 @@ namespace {
 
 class VerifyTest : public RunTest {
  protected:
+  // A run of one layer or two on the fixture's data.
+  static std::string small(const std::string& command, int layers, const std::string& more) {
+    return format(
+        "{} --num-layers {} --hidden-size 32 --num-attention-heads 2 --seq-length 32 "
+        "--micro-batch-size 4 --global-batch-size 8 --lr 1e-2 --lr-warmup-iters 2 --train-iters 30 "
+        "--split 90,10 --data-path corpus_text_document {} {}",
+        command, layers, kTokenizer, more);
+  }
   // A run that is too large for a test in full.
-  static std::string large(const std::string& more) {
+  static std::string large(const std::string& batch, const std::string& more) {
     return "verify --num-layers 48 --hidden-size 1024 --num-attention-heads 16 --seq-length 512 "
-           "--micro-batch-size 4 --global-batch-size 256 --train-iters 100 --lr 1e-3 "
-           "--lr-warmup-iters 10 --vocab-size 50000 --mock-data " +
-           more;
+           "--train-iters 100 --lr 1e-3 --lr-warmup-iters 10 --vocab-size 50000 --mock-data "
+           "--micro-batch-size " +
+           batch + " " + more;
   }
 };
 
 TEST_F(VerifyTest, TakesTheOptionsOfATrainingRunAndItsData) {
-  const std::string options =
-      train(
-          "--train-iters 30 --eod-mask-loss --ranks 4 --tensor-model-parallel-size 2 --save no "
-          "--num-layers 2 --pipeline-model-parallel-size 2")
-          .substr(std::string("train").size());
-  const Outcome outcome = run("verify " + options + " --steps 2 --all");
+  const Outcome outcome =
+      run(small("verify", 2,
+                "--eod-mask-loss --save no --ranks 4 --tensor-model-parallel-size 2 "
+                "--pipeline-model-parallel-size 2 --steps 2 --all"));
   EXPECT_EQ(outcome.status, 0) << outcome.text;
   EXPECT_TRUE(contains(outcome.text, "are within tolerance")) << outcome.text;
   EXPECT_TRUE(contains(outcome.text, "decoder.layers.1.mlp.linear_fc2.weight"));
@@ -32,11 +39,11 @@ TEST_F(VerifyTest, TakesTheOptionsOfATrainingRunAndItsData) {
 }
 
 TEST_F(VerifyTest, ContinuesACheckpointInAnotherLayout) {
-  ASSERT_EQ(run(train("--train-iters 4 --save saved")).status, 0);
-  const std::string options =
-      train("--train-iters 30 --load saved --ranks 2 --tensor-model-parallel-size 2")
-          .substr(std::string("train").size());
-  const Outcome outcome = run("verify " + options + " --steps 1 --json");
+  ASSERT_EQ(run(small("train", 1, "--exit-interval 4 --save saved --eval-iters 0")).status, 0);
+  const Outcome outcome =
+      run(small("verify", 1,
+                "--load saved --ranks 2 --tensor-model-parallel-size 2 --steps 1 "
+                "--json"));
   ASSERT_EQ(outcome.status, 0) << outcome.text;
   const auto json = nlohmann::json::parse(outcome.text.substr(outcome.text.find("{\n")));
   EXPECT_EQ(json["sound"], true);
@@ -54,35 +61,44 @@ TEST_F(VerifyTest, ContinuesACheckpointInAnotherLayout) {
 }
 
 TEST_F(VerifyTest, IsTinyWithEveryCutOfALargeRun) {
-  for (const std::string cut :
-       {"--ranks 2 --tensor-model-parallel-size 2",
-        "--ranks 8 --pipeline-model-parallel-size 2 --tensor-model-parallel-size 2 "
-        "--num-layers-per-virtual-pipeline-stage 4 --no-overlap-grad-reduce",
-        "--ranks 6 --pipeline-model-parallel-size 3 --pipeline-layout auto "
-        "--untie-embeddings-and-output-weights --micro-batch-size 1",
-        "--ranks 4 --pipeline-model-parallel-size 2 --use-tp-pp-dp-mapping --schedule gpipe "
-        "--rampup-batch-size 64 64 512"}) {
-    const Outcome outcome = run(large(cut + " --scale tiny --steps 2"));
+  const std::string b4 = "4 --global-batch-size 256";
+  const std::string b1 = "1 --global-batch-size 256";
+  for (const auto& [batch, cut] :
+       {std::pair{b4, "--ranks 2 --tensor-model-parallel-size 2"},
+        std::pair{b4,
+                  "--ranks 8 --pipeline-model-parallel-size 2 --tensor-model-parallel-size 2 "
+                  "--num-layers-per-virtual-pipeline-stage 4 --no-overlap-grad-reduce"},
+        std::pair{b1,
+                  "--ranks 6 --pipeline-model-parallel-size 3 --pipeline-layout auto "
+                  "--untie-embeddings-and-output-weights"},
+        std::pair{b4,
+                  "--ranks 4 --pipeline-model-parallel-size 2 --use-tp-pp-dp-mapping --schedule "
+                  "gpipe --rampup-batch-size 64 64 512"}}) {
+    const Outcome outcome = run(large(batch, format("{} --scale tiny --steps 2", cut)));
     EXPECT_EQ(outcome.status, 0) << cut << "\n" << outcome.text;
     EXPECT_TRUE(contains(outcome.text, "are within tolerance")) << cut << "\n" << outcome.text;
     EXPECT_TRUE(contains(outcome.text, "67 words, sequences of 16")) << outcome.text;
   }
 }
 
-TEST_F(VerifyTest, TellsTheRulesOfTheCut) {
-  const Outcome heads =
-      errors(large("--scale tiny --ranks 3 --tensor-model-parallel-size 3 --global-batch-size 8"));
+TEST_F(VerifyTest, TellsTheRulesOfTheCutOfTheRunItself) {
+  const Outcome heads = errors(
+      large("1 --global-batch-size 8", "--scale tiny --ranks 3 --tensor-model-parallel-size 3"));
   EXPECT_EQ(heads.status, 2) << heads.text;
-  EXPECT_TRUE(contains(heads.text, "16")) << "heads of the run itself: " << heads.text;
+  EXPECT_TRUE(contains(heads.text, "16")) << heads.text;
   const Outcome layers = errors(
-      large("--scale tiny --ranks 5 --pipeline-model-parallel-size 5 --global-batch-size 20"));
+      large("1 --global-batch-size 8", "--scale tiny --ranks 5 --pipeline-model-parallel-size 5"));
   EXPECT_EQ(layers.status, 2) << layers.text;
   EXPECT_TRUE(contains(layers.text, "48")) << layers.text;
-  const Outcome both = errors(large("--scale tiny --all --json"));
+}
+
+TEST_F(VerifyTest, RefusesWhatHasNoEffectAndWhatDoesNotFit) {
+  const Outcome both = errors(large("1", "--scale tiny --all --json"));
   EXPECT_EQ(both.status, 2) << both.text;
-  const Outcome memory = errors(large("--num-layers 4000 --hidden-size 4096"));
+  EXPECT_TRUE(contains(both.text, "JSON has every comparison")) << both.text;
+  const Outcome memory = errors(large("100000", "--global-batch-size 100000"));
   EXPECT_EQ(memory.status, 1) << memory.text;
-  EXPECT_TRUE(contains(memory.text, "memory")) << memory.text;
+  EXPECT_TRUE(contains(memory.text, "this rank needs")) << memory.text;
 }
 
 }  // namespace
