@@ -13,6 +13,7 @@ std::vector<Command> all_commands() {
       generate_command(),
       program_command(),
       schedule_command(),
+      verify_command(),
       options_command(),
   };
 }

@@ -15,6 +15,7 @@ Command evaluate_command();
 Command generate_command();
 Command program_command();
 Command schedule_command();
+Command verify_command();
 Command options_command();
 Command tokenizer_train_command();
 Command tokenizer_encode_command();

@@ -64,7 +64,13 @@ std::string megatron_page(PageForm form, std::span<const Command> commands) {
   std::vector<Counterpart> counterparts;
   for (const Command& command : commands) {
     CommandOptions options = command.options();
-    if (options.script == nullptr) continue;
+    // Of those that stand for one script the first tells of its options.
+    const auto stands_for = [&](const Counterpart& other) {
+      return other.script == options.script;
+    };
+    if (options.script == nullptr ||
+        std::any_of(counterparts.begin(), counterparts.end(), stands_for))
+      continue;
     counterparts.push_back({.script = options.script,
                             .command = full_name(command),
                             .groups = std::move(options.groups)});

@@ -1,16 +1,14 @@
 // trireme train: from token files to a trained model.
 
 #include "app/commands.h"
+#include "app/decided_run.h"
 #include "app/plan_text.h"
-#include "app/ranks.h"
-#include "app/tokenizer_files.h"
 #include "app/train_run.h"
 #include "config/run_file.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "core/process_memory.h"
-#include "train/cut.h"
 #include "train/run_data.h"
 
 namespace trireme::app {
@@ -52,25 +50,6 @@ void declare(TrainCommandOptions& options, config::OptionSet& set) {
   set.replace(config::megatron::pretrain_gpt());
 }
 
-int64_t vocabulary_of(const train::TrainOptions& options,
-                      const std::optional<text::Tokenizer>& tokenizer) {
-  if (!tokenizer && !options.model.vocab_size) {
-    fail_usage(
-        {.where = "vocabulary",
-         .what = "neither a tokenizer nor --vocab-size is given",
-         .rule = "the model needs to know how many words there are",
-         .remedy = "give --tokenizer-model, or --vocab-file and --merge-file, or --vocab-size"});
-  }
-  const int64_t words = tokenizer ? tokenizer->vocab_size() : *options.model.vocab_size;
-  if (options.model.vocab_size && *options.model.vocab_size < words) {
-    fail_usage({.where = "--vocab-size",
-                .what = format("{}, the tokenizer has {} tokens", *options.model.vocab_size, words),
-                .rule = "every token of the tokenizer is a word of the model",
-                .remedy = format("use --vocab-size {} or leave it out", words)});
-  }
-  return options.model.vocab_size.value_or(words);
-}
-
 // The report of the data that a plan names; none where it names none, since a plan needs none.
 // Nothing is written: orders of samples are made in memory.
 std::optional<data::DataReport> dry_report(train::TrainOptions options, const model::RunPlan& plan,
@@ -83,16 +62,16 @@ std::optional<data::DataReport> dry_report(train::TrainOptions options, const mo
 }
 
 int dry_run(const TrainCommandOptions& command, const config::OptionSet& set,
-            const model::RunPlan& plan, const train::Cut& cut, const train::RunCourse& course,
-            const text::Tokenizer* tokenizer) {
+            const model::RunPlan& plan, const DecidedRun& run) {
   if (command.json) {
-    const auto report = dry_report(command.run, plan, course, tokenizer);
+    const auto report = dry_report(command.run, plan, run.course, run.words());
     say(plan_json(plan, set.views(), report ? &*report : nullptr));
     return 0;
   }
-  say_plan(plan, cut, course.batch);
+  say_plan(plan, run.cut, run.course.batch);
   say_whole_plan(plan);
-  if (const auto report = dry_report(command.run, plan, course, tokenizer)) say(report->text());
+  if (const auto report = dry_report(command.run, plan, run.course, run.words()))
+    say(report->text());
   return 0;
 }
 
@@ -101,41 +80,16 @@ int run(const TrainCommandOptions& command, const config::OptionSet& set) {
   const std::optional<int64_t> memory_at_start = process_memory();
   const train::TrainOptions& options = command.run;
   const Ranks ranks(options.engine);
-  const parallel::Topology topology =
-      train::topology(options.parallel, ranks.count(), train::rank_order(options.communication));
-  const std::optional<text::Tokenizer> tokenizer = load_tokenizer(options.tokenizer);
-  const text::Tokenizer* const words = tokenizer ? &*tokenizer : nullptr;
-  const model::GptShape shape = train::gpt_shape(options.model, vocabulary_of(options, tokenizer));
-  const train::RunCourse course = train::run_course(options, topology);
-  train::BatchShapes batches =
-      train::batch_shapes(course, options.batch.micro_batch_size, topology);
-  batches.largest.documents = options.data.reset_attention_mask;
-  const train::Cut cut = train::cut_run(options, shape, batches, topology);
-  const model::RunRequest request = {
-      .shape = shape,
-      .batch = batches.largest,
-      .smaller_batches = batches.smaller,
-      .topology = topology,
-      .layout = cut.layout,
-      .kind = cut.schedule,
-      .group = cut.group,
-      .order = cut.order,
-      .reduction = {.overlap = options.communication.overlap_grad_reduce,
-                    .bucket_elements = options.communication.ddp_bucket_size},
-      .scatter_gather =
-          options.communication.scatter_gather_tensors_in_pipeline.value_or(ranks.span_hosts()),
-      .optimizer = train::optimizer_rules(options.optimizer),
-      .profile = {.threads = ranks.threads()},
-      .evaluate = options.logging.eval_iters > 0};
-  const model::RunPlan plan = model::plan_run(request);
-  for (const std::string& line : cut.notes()) note(line);
-  if (command.dry_run) return dry_run(command, set, plan, cut, course, words);
-  say_plan(plan, cut, course.batch);
+  const DecidedRun decided = decide_run(options, ranks);
+  const model::RunPlan plan = model::plan_run(decided.request);
+  for (const std::string& line : decided.cut.notes()) note(line);
+  if (command.dry_run) return dry_run(command, set, plan, decided);
+  say_plan(plan, decided.cut, decided.course.batch);
   run_training({.options = options,
                 .saved = set.views(),
-                .request = request,
-                .course = course,
-                .words = words,
+                .request = decided.request,
+                .course = decided.course,
+                .words = decided.words(),
                 .memory_at_start = memory_at_start,
                 .start = start},
                ranks);

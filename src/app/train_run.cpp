@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "app/decided_run.h"
 #include "config/run_file.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -27,13 +28,6 @@ struct Shared {
   double unigram_entropy = 0;
   int64_t bytes_here = 0;  // what the ranks of this machine need
 };
-
-// The checkpoint that the first rank has chosen; the others have not looked.
-std::optional<int64_t> told_by_first(const train::World& world, std::optional<int64_t> loaded) {
-  const std::string text =
-      train::together(world, [&] { return loaded ? std::to_string(*loaded) : ""; }).front();
-  return text.empty() ? std::nullopt : std::optional(std::stoll(text));
-}
 
 // Continues from --load when there is a checkpoint, each rank from its own part of it; fresh
 // weights otherwise.
@@ -109,29 +103,12 @@ std::string data_name(const config::DataOptions& options) {
   return items.size() == 1 ? Path(items[0]).filename().string() : "several datasets";
 }
 
-// Found at start rather than by numbers that make no sense.
-void require_one_mind(const TrainRun& run, const Shared& shared, LocalRank& rank) {
-  if (rank.world().size() == 1) return;
-  for (const train::Subject& subject : {train::build_subject(), train::options_subject(run.saved),
-                                        train::data_subject(shared.data)})
-    train::require_same(rank.world(), rank.host_stream(), subject);
-}
-
-int64_t bytes_of_all(model::RunRequest request) {
-  int64_t bytes = 0;
-  for (int rank = 0; rank < request.topology.world_size(); ++rank) {
-    request.at = request.topology.coordinates(Rank{rank});
-    bytes += model::plan_run(request).memory.total();
-  }
-  return bytes;
-}
-
 void run_rank(const TrainRun& run, const Shared& shared, LocalRank& rank) {
   const train::TrainOptions& options = run.options;
   const train::RunCourse& course = run.course;
   const auto seed = static_cast<uint32_t>(options.batch.seed);
   const train::World world = {rank.world(), rank.host_stream()};
-  require_one_mind(run, shared, rank);
+  require_one_mind(rank, run.saved, shared.data);
   if (options.checkpoint.save) train::require_one_folder(world, *options.checkpoint.save);
   model::RunRequest request = run.request;
   request.at = rank.at();
@@ -181,6 +158,20 @@ void run_rank(const TrainRun& run, const Shared& shared, LocalRank& rank) {
 
 }  // namespace
 
+void require_one_mind(LocalRank& rank, std::span<const config::GroupView> options,
+                      const train::RunData& data) {
+  if (rank.world().size() == 1) return;
+  for (const train::Subject& subject :
+       {train::build_subject(), train::options_subject(options), train::data_subject(data)})
+    train::require_same(rank.world(), rank.host_stream(), subject);
+}
+
+std::optional<int64_t> told_by_first(const train::World& world, std::optional<int64_t> loaded) {
+  const std::string text =
+      train::together(world, [&] { return loaded ? std::to_string(*loaded) : ""; }).front();
+  return text.empty() ? std::nullopt : std::optional(std::stoll(text));
+}
+
 void run_training(const TrainRun& run, const Ranks& ranks) {
   const train::TrainOptions& options = run.options;
   std::optional<checkpoint::CheckpointReader> reader;
@@ -199,7 +190,7 @@ void run_training(const TrainRun& run, const Ranks& ranks) {
   if (data.validation) {
     shared.unigram_entropy = data::unigram_entropy(*data.validation, 0, data.requested.valid, pool);
   }
-  shared.bytes_here = bytes_of_all(run.request) * ranks.here() / ranks.count();
+  shared.bytes_here = bytes_here(run.request, ranks);
   ranks.run(run.request.topology, [&](LocalRank& rank) { run_rank(run, shared, rank); });
 }
 

@@ -9,6 +9,8 @@
 #include "text/tokenizer.h"
 #include "train/batch_course.h"
 #include "train/options.h"
+#include "train/run_data.h"
+#include "train/together.h"
 
 namespace trireme::app {
 
@@ -22,6 +24,16 @@ struct TrainRun {
   std::optional<int64_t> memory_at_start;
   std::chrono::steady_clock::time_point start;
 };
+
+/// Throws on every rank unless all have the same build, options and data: found at start rather
+/// than by numbers that make no sense.
+void require_one_mind(LocalRank& rank, std::span<const config::GroupView> options,
+                      const train::RunData& data);
+
+/// The iteration of the checkpoint that the first rank has chosen, which the others have not looked
+/// for. A collective.
+[[nodiscard]] std::optional<int64_t> told_by_first(const train::World& world,
+                                                   std::optional<int64_t> loaded);
 
 /// Trains on all ranks to the end of the run; the first one tells how it goes.
 void run_training(const TrainRun& run, const Ranks& ranks);

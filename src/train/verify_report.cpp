@@ -90,6 +90,31 @@ std::vector<const Comparison*> worst(const std::vector<Comparison>& comparisons)
   return sorted;
 }
 
+std::string table_of(const char* what, const std::vector<const Comparison*>& all, size_t rows) {
+  using Align = TextTable::Align;
+  const size_t shown = rows == 0 ? all.size() : std::min(rows, all.size());
+  TextTable table({{what, Align::left},
+                   {"", Align::left},
+                   {"step", Align::right},
+                   {"largest error", Align::right},
+                   {"tolerance", Align::right},
+                   {"used", Align::right},
+                   {"differ", Align::right},
+                   {"where", Align::left}});
+  for (size_t i = 0; i < shown; ++i) {
+    const Comparison& one = *all[i];
+    const std::string used = one.is_out()     ? "OUT"
+                             : one.error == 0 ? "0"
+                                              : format("{:.1f}%", 100 * one.ratio());
+    table.row({one.name, std::string(name_of(one.quantity)), format("{}", one.step),
+               number(one.error), one.tolerance == 0 ? "same bits" : number(one.tolerance), used,
+               format("{} of {}", one.different, one.elements),
+               one.different == 0 ? "" : one.where});
+  }
+  return table.text() +
+         (shown < all.size() ? format("... and {} more (--all)\n", all.size() - shown) : "");
+}
+
 }  // namespace
 
 std::string_view name_of(Quantity quantity) {
@@ -133,44 +158,29 @@ const Comparison* VerifyReport::first_out() const {
 }
 
 std::string VerifyReport::text(size_t rows) const {
-  using Align = TextTable::Align;
   const std::vector<const Comparison*> all = worst(comparisons);
-  const size_t shown = rows == 0 ? all.size() : std::min(rows, all.size());
-  TextTable table({{"quantity", Align::left},
-                   {"of", Align::left},
-                   {"step", Align::right},
-                   {"largest error", Align::right},
-                   {"tolerance", Align::right},
-                   {"used", Align::right},
-                   {"differ", Align::right},
-                   {"where", Align::left}});
-  for (size_t i = 0; i < shown; ++i) {
-    const Comparison& one = *all[i];
-    const bool exact = one.tolerance == 0;
-    const std::string used = one.is_out()     ? "OUT"
-                             : one.error == 0 ? "0"
-                                              : format("{:.1f}%", 100 * one.ratio());
-    table.row({std::string(name_of(one.quantity)), one.name, format("{}", one.step),
-               number(one.error), exact ? "same bits" : number(one.tolerance), used,
-               format("{} of {}", one.different, one.elements),
-               one.different == 0 ? "" : one.where});
+  std::vector<const Comparison*> tensors;
+  std::vector<const Comparison*> values;
+  for (const Comparison* one : all) {
+    const bool is_value = one->quantity == Quantity::forward || one->quantity == Quantity::backward;
+    (is_value ? values : tensors).push_back(one);
   }
-  std::string text = table.text();
-  if (shown < all.size())
-    text += format("... and {} more (--all)\n", all.size() - shown);
+  std::string text = table_of("tensor", tensors, rows) + "\n" +
+                     table_of("value between ops", values, rows == 0 ? 0 : (rows + 1) / 2) + "\n";
   const auto equal = std::count_if(all.begin(), all.end(),
                                    [](const Comparison* one) { return one->different == 0; });
   const auto out = std::count_if(comparisons.begin(), comparisons.end(),
                                  [](const Comparison& one) { return one.is_out(); });
-  text += "\n";
   if (const Comparison* first = first_out()) {
-    text += format("{} of {} comparisons are out. The first in the order of the data flow:\n  {}\n",
-                   out, comparisons.size(), sentence(*first));
-  } else {
-    text += format("all {} tensors and values are within tolerance, {} of them equal to the bit\n",
-                   all.size(), equal);
+    return text + format(
+                      "{} of {} comparisons are out. The first in the order of the data flow:\n"
+                      "  {}\n",
+                      out, comparisons.size(), sentence(*first));
   }
-  return text;
+  return text + format(
+                    "all {} tensors and values are within tolerance, {} of them equal to the "
+                    "bit\n",
+                    all.size(), equal);
 }
 
 std::string VerifyReport::json() const {

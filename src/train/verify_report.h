@@ -55,8 +55,9 @@ struct VerifyReport {
   /// Whether everything is within its tolerance.
   [[nodiscard]] bool is_sound() const { return first_out() == nullptr; }
 
-  /// A table of tensors and values, those nearest to their tolerance first, each with its worst
-  /// step; rows: how many, 0: all. Then what is out first and what follows, or that nothing is.
+  /// A table of tensors and one of values, those nearest to their tolerance first, each with its
+  /// worst step; rows: how many of the tensors and half as many values, 0: all. Then what is out
+  /// first, or that nothing is.
   [[nodiscard]] std::string text(size_t rows) const;
   /// {"format": "trireme-verify", "version": 1, "sound", "first_out", "comparisons"}.
   [[nodiscard]] std::string json() const;
