@@ -7,16 +7,18 @@
 
 #include "app/commands.h"
 #include "app/evaluation_data.h"
-#include "app/ranks.h"
+#include "app/model_cut.h"
 #include "app/trained_model.h"
 #include "config/groups/evaluate.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/log.h"
+#include "core/mapped_file.h"
 #include "core/table.h"
 #include "evaluate/hellaswag.h"
 #include "evaluate/lambada.h"
 #include "evaluate/language.h"
+#include "train/agreement.h"
 #include "train/checkpointing.h"
 #include "train/resume.h"
 #include "train/run_data.h"
@@ -29,12 +31,14 @@ using Json = nlohmann::ordered_json;
 struct EvaluateCommandOptions {
   config::EvaluateOptions evaluate;
   config::TokenizerOptions tokenizer;
+  config::ParallelOptions parallel;
   config::EngineOptions engine;
 };
 
 void declare(EvaluateCommandOptions& options, config::OptionSet& set) {
   set.add(options.evaluate);
   set.add(options.tokenizer);
+  set.add(options.parallel);
   set.add(options.engine);
   set.replace(config::megatron::tasks());
 }
@@ -137,105 +141,140 @@ std::string table_of(const std::vector<Json>& results) {
   return table.text();
 }
 
-// A trained model on the machine of this program, and what is asked of it.
-class Evaluation {
- public:
-  Evaluation(const EvaluateCommandOptions& options, LocalRank& rank)
-      : wanted_(options.evaluate),
-        reader_(checkpoint::CheckpointReader::open(wanted_.load, wanted_.ckpt_step)),
-        saved_(train::saved_options(reader_)),
-        rows_(stored_vocabulary(reader_)),
-        longest_(length_of(wanted_, saved_)),
-        tokenizer_(find_tokenizer(options, saved_, reader_.folder())),
-        rank_(rank) {
-    if (tokenizer_) require_words(*tokenizer_, rows_, options.tokenizer.names_files());
+// A trained model and what is asked of it; the same for all ranks of a process.
+struct Wanted {
+  explicit Wanted(const EvaluateCommandOptions& command)
+      : options(command.evaluate),
+        reader(checkpoint::CheckpointReader::open(options.load, options.ckpt_step)),
+        saved(train::saved_options(reader)),
+        rows(stored_vocabulary(reader)),
+        longest(length_of(options, saved)),
+        tokenizer(find_tokenizer(command, saved, reader.folder())) {
+    if (tokenizer) require_words(*tokenizer, rows, command.tokenizer.names_files());
   }
 
-  [[nodiscard]] const Path& folder() const { return reader_.folder(); }
+  [[nodiscard]] model::GptShape shape() const { return train::gpt_shape(saved.model, rows); }
+
+  const config::EvaluateOptions& options;
+  checkpoint::CheckpointReader reader;
+  train::TrainOptions saved;
+  int64_t rows;     // words of the model
+  int64_t longest;  // positions of a sample, window or example
+  std::optional<text::Tokenizer> tokenizer;
+};
+
+// One rank of it.
+class Evaluation {
+ public:
+  Evaluation(const Wanted& wanted, const ModelCut& cut, LocalRank& rank)
+      : wanted_(wanted),
+        options_(wanted.options),
+        cut_(cut),
+        reader_(checkpoint::CheckpointReader::of_iteration(options_.load,
+                                                           wanted.reader.manifest().run.iteration)),
+        rank_(rank),
+        team_(cut.topology, rank.at(), rank.world(), rank.host_stream()) {}
 
   // A result for each thing that is asked for.
   std::vector<Json> results() {
     std::vector<Json> all;
-    if (wanted_.reads_dataset()) all.push_back(data());
-    if (wanted_.text) all.push_back(text());
-    if (wanted_.lambada) all.push_back(lambada());
-    if (wanted_.hellaswag) all.push_back(hellaswag());
+    if (options_.reads_dataset()) all.push_back(data());
+    if (options_.text) all.push_back(text());
+    if (options_.lambada) all.push_back(lambada());
+    if (options_.hellaswag) all.push_back(hellaswag());
     return all;
   }
 
  private:
   Json data() {
-    const text::Tokenizer* const words = tokenizer_ ? &*tokenizer_ : nullptr;
-    const EvaluationData opened =
-        open_evaluation_data(wanted_, saved_, longest_, rows_, words, rank_.pool());
+    const text::Tokenizer* const words = wanted_.tokenizer ? &*wanted_.tokenizer : nullptr;
+    const EvaluationData opened = open_evaluation_data(options_, wanted_.saved, wanted_.longest,
+                                                       wanted_.rows, words, rank_.pool());
+    require_same(opened.content);
     const evaluate::LanguageResult result = evaluate::evaluate_samples(
-        opened.batches, opened.samples, words, open(), wanted_.micro_batch_size,
-        evaluate::Team(), train::feed_options(saved_.data), progress("data", "samples"));
+        opened.batches, opened.samples, words, open(), options_.micro_batch_size, team_,
+        train::feed_options(wanted_.saved.data), progress("data", "samples"));
     Json json = {{"samples", opened.samples}};
     json.update(language_json(result));
     return result_json("data", opened.name, json);
   }
   Json text() {
+    require_same_file(*options_.text);
     const evaluate::LanguageResult result = evaluate::evaluate_text(
-        read_file(*wanted_.text), wanted_.text->string(), *tokenizer_,
-        wanted_.stride.value_or(longest_), open(), scoring(), progress("text", "tokens"));
-    return result_json("text", wanted_.text->string(), language_json(result));
+        read_file(*options_.text), options_.text->string(), *wanted_.tokenizer,
+        options_.stride.value_or(wanted_.longest), open(), scoring(), progress("text", "tokens"));
+    return result_json("text", options_.text->string(), language_json(result));
   }
   Json lambada() {
-    const evaluate::LambadaResult result = evaluate::evaluate_lambada(
-        *wanted_.lambada, limit(), *tokenizer_, open(), scoring(), progress("lambada", "tokens"));
-    tell_truncated(*wanted_.lambada, result.truncated, "examples are", longest_);
-    return result_json("lambada", wanted_.lambada->string(), lambada_json(result));
+    require_same_file(*options_.lambada);
+    const evaluate::LambadaResult result =
+        evaluate::evaluate_lambada(*options_.lambada, limit(), *wanted_.tokenizer, open(),
+                                   scoring(), progress("lambada", "tokens"));
+    tell_truncated(*options_.lambada, result.truncated, "examples are", wanted_.longest);
+    return result_json("lambada", options_.lambada->string(), lambada_json(result));
   }
   Json hellaswag() {
+    require_same_file(*options_.hellaswag);
     const evaluate::HellaSwagResult result = evaluate::evaluate_hellaswag(
-        *wanted_.hellaswag, limit(), wanted_.hellaswag_text, *tokenizer_, open(), scoring(),
-        progress("hellaswag", "tokens"));
-    tell_truncated(*wanted_.hellaswag, result.truncated, "endings with their context are",
-                   longest_);
-    return result_json("hellaswag", wanted_.hellaswag->string(), hellaswag_json(result));
+        *options_.hellaswag, limit(), options_.hellaswag_text, *wanted_.tokenizer, open(),
+        scoring(), progress("hellaswag", "tokens"));
+    tell_truncated(*options_.hellaswag, result.truncated, "endings with their context are",
+                   wanted_.longest);
+    return result_json("hellaswag", options_.hellaswag->string(), hellaswag_json(result));
+  }
+
+  // Hosts may have other copies.
+  void require_same(const std::string& content) {
+    if (rank_.world().size() == 1) return;
+    train::require_same(rank_.world(), rank_.host_stream(),
+                        {.name = "data",
+                         .lines = content,
+                         .remedy = "give all hosts the same copies of what is evaluated on"});
+  }
+  void require_same_file(const Path& path) {
+    if (rank_.world().size() == 1) return;
+    require_same(format("content of {} = {}\n", path.string(), checksum(MappedFile(path).bytes())));
   }
 
   evaluate::OpenSession open() {
     return [this](int64_t length, int64_t b) {
-      model::GptShape shape = train::gpt_shape(saved_.model, rows_);
+      model::GptShape shape = wanted_.shape();
       shape.length = length;
-      auto session =
-          std::make_unique<engine::Session>(model::plan_run({.shape = shape,
-                                                             .batch = {.sequences = b},
-                                                             .profile = rank_.backend().profile,
-                                                             .train = false,
-                                                             .evaluate = true}),
-                                            rank_.backend(), rank_.groups());
+      model::RunRequest request = cut_.request(shape, rank_);
+      request.batch.sequences = b;
+      request.evaluate = true;
+      auto session = std::make_unique<engine::Session>(model::plan_run(request), rank_.backend(),
+                                                       rank_.groups());
       train::load_weights(*session, reader_);
       return session;
     };
   }
   [[nodiscard]] evaluate::ScorerOptions scoring() const {
-    return {.longest = longest_, .sequences = wanted_.micro_batch_size};
+    return {.longest = wanted_.longest, .sequences = options_.micro_batch_size, .team = team_};
   }
   [[nodiscard]] int64_t limit() const {
-    return wanted_.limit.value_or(std::numeric_limits<int64_t>::max());
+    return options_.limit.value_or(std::numeric_limits<int64_t>::max());
   }
 
-  const config::EvaluateOptions& wanted_;
+  const Wanted& wanted_;
+  const config::EvaluateOptions& options_;
+  const ModelCut& cut_;
   checkpoint::CheckpointReader reader_;
-  train::TrainOptions saved_;
-  int64_t rows_;     // words of the model
-  int64_t longest_;  // positions of a sample, window or example
-  std::optional<text::Tokenizer> tokenizer_;
   LocalRank& rank_;
+  evaluate::Team team_;
 };
 
-int run(const EvaluateCommandOptions& options, const config::OptionSet&) {
-  std::vector<Json> results;
-  std::string folder;
+int run(const EvaluateCommandOptions& options, const config::OptionSet& set) {
   const Ranks ranks(options.engine);
-  ranks.run(parallel::Topology(), [&](LocalRank& rank) {
-    Evaluation evaluation(options, rank);
-    results = evaluation.results();
-    folder = evaluation.folder().string();
+  const Wanted wanted(options);
+  const ModelCut cut = cut_model(options.parallel, ranks, wanted.shape());
+  std::vector<Json> results;  // of the first rank; all have the same
+  ranks.run(cut.topology, [&](LocalRank& rank) {
+    require_one_mind(rank, set, wanted.reader);
+    std::vector<Json> own = Evaluation(wanted, cut, rank).results();
+    if (rank.is_first()) results = std::move(own);
   });
+  const std::string folder = wanted.reader.folder().string();
   if (options.evaluate.json) {
     say(Json{{"checkpoint", folder}, {"results", results}}.dump(2));
   } else {

@@ -77,6 +77,35 @@ TEST_F(EvaluateTest, GivesTheSameWhateverRunsAtOnce) {
   EXPECT_EQ(results(what + "--micro-batch-size 5 --threads-per-rank 2"), eight);
 }
 
+TEST_F(EvaluateTest, GivesTheSameOnAnyRanks) {
+  const std::string what =
+      "--data-path corpus_text_document --limit 37 --text held_out.txt --stride 8 --lambada "
+      "words.jsonl --hellaswag endings.jsonl ";
+  const Json one = results(what);
+  for (const char* const ranks :
+       {"--ranks 2 --pipeline-model-parallel-size 2", "--ranks 3",
+        "--ranks 4 --pipeline-model-parallel-size 2 --micro-batch-size 3"})
+    EXPECT_EQ(results(what + ranks), one) << ranks;
+  // Tensor ranks add in another order.
+  for (const char* const ranks :
+       {"--ranks 2 --tensor-model-parallel-size 2",
+        "--ranks 8 --tensor-model-parallel-size 2 --pipeline-model-parallel-size 2"}) {
+    const Json cut = results(what + ranks);
+    ASSERT_EQ(cut.size(), one.size());
+    for (size_t i = 0; i < one.size(); ++i) {
+      ASSERT_EQ(cut[i].size(), one[i].size());
+      for (const auto& [key, value] : one[i].items()) {
+        if (value.is_number_float()) {
+          EXPECT_NEAR(cut[i][key].get<double>(), value.get<double>(), 1e-5 * value.get<double>())
+              << ranks << ", " << key;
+        } else {
+          EXPECT_EQ(cut[i][key], value) << ranks << ", " << key;
+        }
+      }
+    }
+  }
+}
+
 TEST_F(EvaluateTest, ReadsDatasetsWholeInPartsOrByWeights) {
   const auto samples = [](const std::string& more) {
     return results(more)[0]["samples"].get<int64_t>();
@@ -118,6 +147,13 @@ TEST_F(EvaluateTest, TellsEachMistakeInOneMessageWithARemedy) {
            Mistake{"--hellaswag words.jsonl", 1, "words.jsonl:1: has no key \"ctx\""},
            Mistake{"--text empty.jsonl", 1, "the text has 0 tokens"},
            Mistake{"--text nowhere.txt", 1, "nowhere.txt"},
+           Mistake{"--text nowhere.txt --ranks 2", 1, "nowhere.txt"},
+           Mistake{"--lambada bad.jsonl --ranks 2", 1, "bad.jsonl:2: not valid JSON"},
+           Mistake{"--lambada empty.jsonl --ranks 2", 1, "empty.jsonl: has no line"},
+           Mistake{"--text held_out.txt --ranks 3 --pipeline-model-parallel-size 2", 2,
+                   "use 2 or 4 ranks"},
+           Mistake{"--text held_out.txt --ranks 3 --tensor-model-parallel-size 3", 2,
+                   "use --tensor-model-parallel-size 2"},
            Mistake{"--data-path nowhere", 1, "nowhere"},
        }) {
     const Outcome outcome = errors(format("evaluate --load model {}", mistake.arguments));

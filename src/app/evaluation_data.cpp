@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "data/open_sources.h"
+#include "train/agreement.h"
 #include "train/run_data.h"
 
 namespace trireme::app {
@@ -111,7 +112,8 @@ EvaluationData open_evaluation_data(const config::EvaluateOptions& options,
   }
   return {.batches = std::make_shared<const data::Batches>(opened.source, rules),
           .samples = samples,
-          .name = name_of(opened, options)};
+          .name = name_of(opened, options),
+          .content = train::data_lines(part, opened)};
 }
 
 }  // namespace trireme::app

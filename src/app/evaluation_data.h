@@ -15,7 +15,8 @@ namespace trireme::app {
 struct EvaluationData {
   std::shared_ptr<const data::Batches> batches;
   int64_t samples = 0;
-  std::string name;  ///< "corpus_text_document, validation part"
+  std::string name;     ///< "corpus_text_document, validation part"
+  std::string content;  ///< lines in which other data differ (train/agreement.h)
 };
 
 /// Opens what the options name: whole datasets, a part of them, or a part of the run's own. Masks

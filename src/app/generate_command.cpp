@@ -6,9 +6,9 @@
 #include "app/answers.h"
 #include "app/commands.h"
 #include "app/generate_output.h"
-#include "app/ranks.h"
+#include "app/model_cut.h"
 #include "app/trained_model.h"
-#include "checkpoint/reader.h"
+#include "comm/gather_text.h"
 #include "config/groups/generate.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -24,25 +24,32 @@ namespace {
 struct GenerateCommandOptions {
   config::GenerateOptions generate;
   config::TokenizerOptions tokenizer;
+  config::ParallelOptions parallel;
   config::EngineOptions engine;
 };
 
 void declare(GenerateCommandOptions& options, config::OptionSet& set) {
   set.add(options.generate);
   set.add(options.tokenizer);
+  set.add(options.parallel);
   set.add(options.engine);
 }
 
-std::vector<generate::Prompt> prompts_of(const config::GenerateOptions& wanted) {
+// Where prompts come from.
+Path prompts_file(const config::GenerateOptions& wanted) {
+  return *wanted.prompts == "-" ? "/dev/stdin" : *wanted.prompts;
+}
+
+// bytes: of the file, where there is one.
+std::vector<generate::Prompt> prompts_of(const config::GenerateOptions& wanted,
+                                         const std::string& bytes) {
   if (!wanted.prompts) return {{wanted.prompt.value_or(""), "--prompt"}};
-  const bool is_standard_input = *wanted.prompts == "-";
-  const Path path = is_standard_input ? "/dev/stdin" : *wanted.prompts;
-  const std::string name = is_standard_input ? "standard input" : path.string();
+  const Path path = prompts_file(wanted);
+  const std::string name = *wanted.prompts == "-" ? "standard input" : path.string();
   const std::string extension = path.extension().string();
   const bool is_jsonl = wanted.prompts_format == config::PromptsFormat::jsonl ||
                         (wanted.prompts_format == config::PromptsFormat::automatic &&
                          (extension == ".jsonl" || extension == ".ndjson" || extension == ".json"));
-  const std::string bytes = read_file(path);
   std::vector<generate::Prompt> prompts =
       is_jsonl ? generate::prompts_of_jsonl(bytes, name) : generate::prompts_of_text(bytes, name);
   if (prompts.empty()) {
@@ -120,58 +127,104 @@ std::vector<generate::Request> requests_of(const std::vector<generate::Prompt>& 
   return requests;
 }
 
+// A model and what it has to say, the same on all ranks of a process.
+struct Generation {
+  const GenerateCommandOptions& options;
+  const config::OptionSet& set;
+  const checkpoint::CheckpointReader& reader;
+  const text::Tokenizer& tokenizer;
+  model::GptShape shape;
+  ModelCut cut;
+  AnswerRules rules;
+};
+
+// The first rank reads the prompts: the others may be on hosts without the file, or without its
+// standard input.
+std::vector<generate::Prompt> shared_prompts(const config::GenerateOptions& wanted,
+                                             LocalRank& rank) {
+  const std::string own =
+      wanted.prompts && rank.is_first() ? read_file(prompts_file(wanted)) : std::string();
+  if (!wanted.prompts || rank.world().size() == 1) return prompts_of(wanted, own);
+  return prompts_of(wanted, comm::gather_texts(rank.world(), rank.host_stream(), own).front());
+}
+
+void run_rank(const Generation& run, LocalRank& rank) {
+  const config::GenerateOptions& wanted = run.options.generate;
+  require_one_mind(rank, run.set, run.reader);
+  const std::vector<generate::Prompt> prompts = shared_prompts(wanted, rank);
+  const auto requests = requests_of(prompts, encoded(prompts, wanted, run.tokenizer), wanted,
+                                    run.set.source_of("num-tokens").has_value(),
+                                    run.tokenizer.vocab_size(), run.shape.positions);
+  int64_t longest = 0;
+  for (const generate::Request& request : requests)
+    longest = std::max(longest, static_cast<int64_t>(request.prompt.size()) + request.count);
+  const int64_t places = std::min(wanted.batch_size, static_cast<int64_t>(requests.size()));
+
+  model::RunRequest request = run.cut.request(run.shape, rank);
+  request.decode = {.capacity = longest,
+                    .places = places,
+                    .groups = std::min<int64_t>(run.cut.topology.pipeline(), places)};
+  engine::Session session(model::plan_run(request), rank.backend(), rank.groups());
+  auto reader =
+      checkpoint::CheckpointReader::of_iteration(wanted.load, run.reader.manifest().run.iteration);
+  train::load_weights(session, reader);
+
+  generate::Generator generator(session,
+                                {.temperature = wanted.greedy ? 0 : wanted.temperature,
+                                 .top_k = wanted.top_k,
+                                 .top_p = wanted.top_p,
+                                 .seed = static_cast<uint32_t>(wanted.seed)},
+                                run.tokenizer.vocab_size(), rank.pool());
+  // Every rank follows the answers, and sees where they end; the first one writes them.
+  std::optional<GenerateOutput> output;
+  if (rank.is_first()) output.emplace(wanted.output);
+  Answers answers(run.tokenizer, prompts, requests, run.rules, [&](std::string_view bytes) {
+    if (output) output->write(bytes);
+  });
+  generator.run(requests, [&](size_t number, int32_t token) { return answers.put(number, token); });
+  if (!output) return;
+  output->finish();
+  if (!wanted.output) return;
+  const generate::Generator::Work& work = generator.work();
+  say(format("{} answers in {}: {} tokens, {:.1f}/s", requests.size(), wanted.output->string(),
+             work.answer_tokens, static_cast<double>(work.answer_tokens) / work.answer_seconds));
+}
+
+void require_one_model(const config::ParallelOptions& parallel, int ranks) {
+  const int64_t p = parallel.pipeline_model_parallel_size;
+  const int64_t t = parallel.tensor_model_parallel_size;
+  if (p * t == ranks) return;
+  fail_usage(
+      {.where = "topology",
+       .what = format("{} rank{}, and p {} x t {} = {}", ranks, ranks == 1 ? "" : "s", p, t, p * t),
+       .rule = "one model answers: ranks = p t (--pipeline-model-parallel-size, "
+               "--tensor-model-parallel-size)",
+       .remedy = format("use {} rank{}, or other sizes", p * t, p * t == 1 ? "" : "s")});
+}
+
 int run(const GenerateCommandOptions& options, const config::OptionSet& set) {
   const config::GenerateOptions& wanted = options.generate;
-  const std::vector<generate::Prompt> prompts = prompts_of(wanted);
-  checkpoint::CheckpointReader reader =
-      checkpoint::CheckpointReader::open(wanted.load, wanted.ckpt_step);
+  const Ranks ranks(options.engine);
+  require_one_model(options.parallel, ranks.count());
+  const auto reader = checkpoint::CheckpointReader::open(wanted.load, wanted.ckpt_step);
   const train::TrainOptions saved = train::saved_options(reader);
   const text::Tokenizer tokenizer =
       tokenizer_of(options.tokenizer, saved.tokenizer, reader.folder());
   const int64_t rows = stored_vocabulary(reader);
   require_words(tokenizer, rows, options.tokenizer.names_files());
-  const AnswerRules rules = {.stop_texts = wanted.stop,
-                             .stop_tokens = stop_tokens(wanted, tokenizer),
-                             .stops_at_eod = !wanted.ignore_eod,
-                             .json = wanted.json};
-  const auto requests = requests_of(prompts, encoded(prompts, wanted, tokenizer), wanted,
-                                    set.source_of("num-tokens").has_value(), tokenizer.vocab_size(),
-                                    saved.model.positions());
-  int64_t longest = 0;
-  for (const generate::Request& request : requests)
-    longest = std::max(longest, static_cast<int64_t>(request.prompt.size()) + request.count);
-
-  const Ranks ranks(options.engine);
-  ranks.run(parallel::Topology(), [&](LocalRank& rank) {
-    engine::Session session(
-        model::plan_run({.shape = train::gpt_shape(saved.model, rows),
-                         .profile = rank.backend().profile,
-                         .train = false,
-                         .decode = {.capacity = longest,
-                                    .places = std::min(wanted.batch_size,
-                                                       static_cast<int64_t>(requests.size()))}}),
-        rank.backend(), rank.groups());
-    train::load_weights(session, reader);
-
-    generate::Generator generator(session,
-                                  {.temperature = wanted.greedy ? 0 : wanted.temperature,
-                                   .top_k = wanted.top_k,
-                                   .top_p = wanted.top_p,
-                                   .seed = static_cast<uint32_t>(wanted.seed)},
-                                  tokenizer.vocab_size(), rank.pool());
-    GenerateOutput output(wanted.output);
-    Answers answers(tokenizer, prompts, requests, rules,
-                    [&](std::string_view bytes) { output.write(bytes); });
-    generator.run(requests,
-                  [&](size_t request, int32_t token) { return answers.put(request, token); });
-    output.finish();
-    if (wanted.output) {
-      const generate::Generator::Work& work = generator.work();
-      say(format("{} answers in {}: {} tokens, {:.1f}/s", requests.size(), wanted.output->string(),
-                 work.answer_tokens,
-                 static_cast<double>(work.answer_tokens) / work.answer_seconds));
-    }
-  });
+  const model::GptShape shape = train::gpt_shape(saved.model, rows);
+  const ModelCut cut = cut_model(options.parallel, ranks, shape);
+  const Generation generation = {.options = options,
+                                 .set = set,
+                                 .reader = reader,
+                                 .tokenizer = tokenizer,
+                                 .shape = shape,
+                                 .cut = cut,
+                                 .rules = {.stop_texts = wanted.stop,
+                                           .stop_tokens = stop_tokens(wanted, tokenizer),
+                                           .stops_at_eod = !wanted.ignore_eod,
+                                           .json = wanted.json}};
+  ranks.run(cut.topology, [&](LocalRank& rank) { run_rank(generation, rank); });
   return 0;
 }
 
@@ -187,7 +240,8 @@ Command generate_command() {
            "printed in the order of the prompts. An answer ends at its length, at the tokenizer's "
            "end of document, or where a stop text is whole, which is not printed.\n"
            "The same prompt, seed and sample number give the same answer, whatever is generated "
-           "beside it. A token is drawn after temperature, top-k and top-p, in this order. The "
+           "beside it, and on however many stages. A token is drawn after temperature, top-k and "
+           "top-p, in this order. The "
            "tokenizer is that of the training run unless another is given.",
        .examples =
            "trireme generate --load checkpoints --prompt \"To create a table\" --num-tokens 80 "
@@ -195,7 +249,9 @@ Command generate_command() {
            "trireme generate --load checkpoints --prompt \"An index\" --greedy --stop $'\\n\\n'\n"
            "trireme generate --load checkpoints --num-samples 3 --top-k 40 --seed 7\n"
            "trireme generate --load checkpoints --prompts questions.jsonl --batch-size 16 --json "
-           "--output answers.jsonl"},
+           "--output answers.jsonl\n"
+           "trireme generate --load checkpoints --prompt \"An index\" --ranks 4 "
+           "--pipeline-model-parallel-size 2 --tensor-model-parallel-size 2"},
       declare, run);
 }
 

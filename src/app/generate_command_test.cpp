@@ -53,6 +53,53 @@ TEST_F(GenerateTest, AnswersManyPromptsInTheirOrderAndTheSameForAnyBatchSize) {
   EXPECT_TRUE(contains(one.text, "--- prompt 3, sample 1\n" + alone.text)) << alone.text;
 }
 
+constexpr const char* kStages = " --ranks 2 --pipeline-model-parallel-size 2";
+constexpr const char* kTensorRanks = " --ranks 2 --tensor-model-parallel-size 2";
+constexpr const char* kBoth =
+    " --ranks 4 --pipeline-model-parallel-size 2 --tensor-model-parallel-size 2";
+
+TEST_F(GenerateTest, GivesTheAnswersOfOneRankOnAnyRanks) {
+  // Prompts and answers of many lengths, ended by texts, tokens and the end of a document.
+  const std::string many =
+      "--prompts prompts.txt --num-samples 4 --num-tokens 20 --temperature 1.5 --stop sea "
+      "--stop-token 40 --batch-size 5";
+  const Outcome one = generate(many);
+  ASSERT_EQ(one.status, 0) << one.text;
+  const auto objects_of_one = objects(many);
+  ASSERT_EQ(objects_of_one.size(), 12U);
+  for (const char* const ranks : {kStages, kTensorRanks, kBoth}) {
+    EXPECT_EQ(generate(many + ranks).text, one.text) << ranks;
+    const auto answers = objects(many + ranks);
+    ASSERT_EQ(answers.size(), objects_of_one.size());
+    for (size_t i = 0; i < answers.size(); ++i) {
+      for (const char* const key : {"text", "tokens", "stopped_by", "prompt", "sample"})
+        EXPECT_EQ(answers[i][key], objects_of_one[i][key]) << ranks;
+    }
+    EXPECT_EQ(generate("--prompt 'the rower' --greedy" + std::string(ranks)).text,
+              generate("--prompt 'the rower' --greedy").text);
+  }
+}
+
+TEST_F(GenerateTest, TellsOnceWhatItSaysOfAllRanks) {
+  const Outcome file = generate(std::string("--prompt x --output ranks.txt") + kBoth);
+  EXPECT_EQ(file.status, 0) << file.text;
+  EXPECT_EQ(file.text.find("answers in ranks.txt"), file.text.rfind("answers in ranks.txt"))
+      << file.text;
+  EXPECT_TRUE(contains(file.text, "1 answers in ranks.txt")) << file.text;
+  const Outcome piped =
+      shell(format("cd '{}' && printf 'the rower\\none bank\\n' | '{}' generate --load model "
+                   "--prompts - --num-tokens 9 {}",
+                   folder_.string(), TRIREME_PROGRAM, kBoth));
+  write_file(folder_ / "same.txt", "the rower\none bank\n");
+  EXPECT_EQ(piped.text, generate("--prompts same.txt --num-tokens 9").text);
+  const Outcome empty = generate(std::string("--prompt '' --num-tokens 5") + kBoth);
+  EXPECT_EQ(empty.text.find("the token"), empty.text.rfind("the token")) << empty.text;
+  const Outcome full = shell(format("cd '{}' && '{}' generate --load model {} 2>&1 >/dev/full",
+                                    folder_.string(), TRIREME_PROGRAM, kBoth));
+  EXPECT_EQ(full.status, 1);
+  EXPECT_TRUE(contains(full.text, "standard output: No space left on device")) << full.text;
+}
+
 TEST_F(GenerateTest, WritesAJsonObjectForEachAnswer) {
   const auto answers = objects("--prompts prompts.jsonl --num-tokens 7 --ignore-eod");
   ASSERT_EQ(answers.size(), 3U);
@@ -149,6 +196,14 @@ TEST_F(GenerateTest, RefusesWhatCannotBeAndSaysWhatCan) {
       {"--prompt x --temperature -1", 2, "--temperature"},
       {"--prompt x --greedy --top_k 3", 2, "greedy always takes the likeliest token"},
       {"--prompt x --out-seq-length 40", 1, "32 positions"},
+      {std::string("--prompt x --out-seq-length 40") + kBoth, 1, "32 positions"},
+      {std::string("--prompts broken.jsonl") + kBoth, 1, "broken.jsonl line 2: not JSON"},
+      {"--prompt x --ranks 4 --pipeline-model-parallel-size 2", 2,
+       "4 ranks, and p 2 x t 1 = 2; one model answers: ranks = p t"},
+      {"--prompt x --tensor-model-parallel-size 2", 2, "use 2 ranks, or other sizes"},
+      {"--prompt x --ranks 4 --tensor-model-parallel-size 4", 2,
+       "use --tensor-model-parallel-size 2"},
+      {"--prompt x --ranks 4 --pipeline-model-parallel-size 4", 2, "use fewer stages"},
   };
   for (const auto& [arguments, status, part] : mistakes) {
     const Outcome outcome = errors("generate --load model " + arguments);

@@ -120,19 +120,24 @@ std::string samples_checksum(const data::SampleSource& source) {
 
 }  // namespace
 
+std::string data_lines(data::Part part, const data::OpenPart& opened) {
+  const std::string_view name = data::name_of(part);
+  std::string lines;
+  for (size_t i = 0; i < opened.datasets.size(); ++i) {
+    const data::IndexedDataset& dataset = opened.datasets[i].samples->dataset();
+    lines += format("documents of {} dataset {} = {}\n", name, i + 1, dataset.documents());
+    lines += format("tokens of {} dataset {} = {}\n", name, i + 1, dataset.tokens());
+  }
+  lines += format("samples of {} = {}\n", name, opened.source->samples());
+  lines += format("content of {} samples = {}\n", name, samples_checksum(*opened.source));
+  return lines;
+}
+
 Subject data_subject(const RunData& data) {
   std::string lines;
   for (const data::Part part : data::kParts) {
-    const data::OpenPart& open = data.sources[part];
-    if (open.source == nullptr) continue;
-    const std::string_view name = data::name_of(part);
-    for (size_t i = 0; i < open.datasets.size(); ++i) {
-      const data::IndexedDataset& dataset = open.datasets[i].samples->dataset();
-      lines += format("documents of {} dataset {} = {}\n", name, i + 1, dataset.documents());
-      lines += format("tokens of {} dataset {} = {}\n", name, i + 1, dataset.tokens());
-    }
-    lines += format("samples of {} = {}\n", name, open.source->samples());
-    lines += format("content of {} samples = {}\n", name, samples_checksum(*open.source));
+    const data::OpenPart& opened = data.sources[part];
+    if (opened.source != nullptr) lines += data_lines(part, opened);
   }
   return {
       .name = "data", .lines = lines, .remedy = "give all hosts the same copies of the datasets"};

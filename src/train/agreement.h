@@ -30,5 +30,7 @@ void require_same(comm::Communicator& world, device::Stream& stream, const Subje
 /// The data of a run: sizes of all datasets, and the content of a few samples of each part, which
 /// depends on the datasets' tokens and on the order of samples.
 [[nodiscard]] Subject data_subject(const RunData& data);
+/// The lines of one part of them.
+[[nodiscard]] std::string data_lines(data::Part part, const data::OpenPart& opened);
 
 }  // namespace trireme::train

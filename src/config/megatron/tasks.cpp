@@ -18,7 +18,7 @@ const Script& tasks() {
 
     Section model = {.title = "Model and data"};
     same(model, {"load", "ckpt-step", "seq-length", "micro-batch-size", "vocab-file", "merge-file",
-                 "tokenizer-model"});
+                 "tokenizer-model", "tensor-model-parallel-size", "pipeline-model-parallel-size"});
     always_at(model, "tokenizer-type", {"GPT2BPETokenizer", "HuggingFaceTokenizer"},
               "tokenizers are byte-level BPE");
     refused(model, Takes::one,
@@ -29,8 +29,6 @@ const Script& tasks() {
     always(model, {"no-load-optim", "no-load-rng", "use-checkpoint-args"},
            "the weights are read and the model's options");
     refused(model, Takes::nothing, {"fp16", "bf16"}, "this version computes in fp32", kLeaveOut);
-    refused(model, Takes::one, {"tensor-model-parallel-size", "pipeline-model-parallel-size"},
-            "this version evaluates on one rank", kLeaveOut);
     return Script{"tasks/main.py", {task, model}};
   }();
   return script;
