@@ -12,10 +12,7 @@ namespace trireme::comm {
 void run_ranks(const LocalRun& run, const std::function<void(Port& port)>& body) {
   LocalWorld world(run.ranks, run.places);
   const auto rank = [&](int number) {
-    const std::string name = format("rank {}", number);
-    set_place(run.places.empty()
-                  ? name
-                  : format("{} = {}", name, run.places[static_cast<size_t>(number)]));
+    set_place(world.place_of(number));
     try {
       std::unique_ptr<Transport> transport = world.transport(number);
       if (run.between) transport = run.between(std::move(transport));

@@ -16,6 +16,11 @@ std::string LocalWorld::State::name_of(int rank) const {
   return format("rank {} ({})", rank, places[static_cast<size_t>(rank)]);
 }
 
+std::string LocalWorld::State::place_of(int rank) const {
+  if (places.empty()) return format("rank {}", rank);
+  return format("rank {} = {}", rank, places[static_cast<size_t>(rank)]);
+}
+
 int LocalWorld::State::open_group(const std::vector<int>& ranks, int times) {
   const std::lock_guard lock(mutex);
   return groups.try_emplace({ranks, times}, static_cast<int>(groups.size())).first->second;
@@ -25,6 +30,29 @@ void LocalWorld::State::end(int rank) noexcept {
   int nobody = -1;
   if (!ended_by.compare_exchange_strong(nobody, rank)) return;
   for (Box& box : boxes) box.tell();
+}
+
+void LocalWorld::State::note_wait(int rank, std::string what) {
+  const std::lock_guard lock(mutex);
+  waits.try_emplace(rank, std::move(what));
+}
+
+// Whoever has waited longest speaks first, and may wait for one that waits itself: what all others
+// wait for shows who is at fault.
+void LocalWorld::State::rethrow_with_waits(int by, const Silence& silence) const {
+  Trouble trouble = silence.trouble();
+  for (int rank = 0; rank < static_cast<int>(boxes.size()); ++rank) {
+    if (rank == by) continue;
+    const auto found = waits.find(rank);
+    trouble.remedy += found == waits.end()
+                          ? format("\n  {} was not waiting", name_of(rank))
+                          : format("\n  {} was waiting {}", name_of(rank), found->second);
+  }
+  const std::string own = place();
+  set_place(place_of(by));
+  const Silence told(trouble);
+  set_place(own);
+  throw told;
 }
 
 void Box::tell() noexcept {
@@ -48,6 +76,10 @@ int LocalWorld::size() const {
   return static_cast<int>(state_->boxes.size());
 }
 
+std::string LocalWorld::place_of(int rank) const {
+  return state_->place_of(rank);
+}
+
 std::unique_ptr<Transport> LocalWorld::transport(int rank) {
   TRIREME_ASSERT(rank >= 0 && rank < size(), "a rank of this world");
   return std::make_unique<LocalTransport>(*state_, rank);
@@ -62,8 +94,14 @@ void LocalWorld::fail(int rank, std::exception_ptr cause) noexcept {
 
 void LocalWorld::rethrow_cause() const {
   const std::lock_guard lock(state_->mutex);
-  if (state_->cause) std::rethrow_exception(state_->cause);
   const int ended_by = state_->ended_by.load();
+  if (state_->cause) {
+    try {
+      std::rethrow_exception(state_->cause);
+    } catch (const Silence& silence) {
+      state_->rethrow_with_waits(ended_by, silence);
+    }
+  }
   if (ended_by < 0) return;
   trireme::fail({.where = state_->name_of(ended_by),
                  .what = "it ended while others could still read what it had lent",
