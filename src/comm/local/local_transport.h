@@ -42,7 +42,11 @@ struct LocalWorld::State {
   [[nodiscard]] int open_group(const std::vector<int>& ranks, int times);
   void end(int rank) noexcept;
   void note_wait(int rank, std::string what);
-  [[noreturn]] void rethrow_with_waits(int by, const Silence& silence) const;
+  /// Throws the cause, which must be there, as an Error of the rank that it came from.
+  [[noreturn]] void rethrow(int by) const;
+
+  [[nodiscard]] Silence silence_of(int by, Trouble trouble) const;
+  [[noreturn]] void fail_at(int rank, const Trouble& trouble) const;
 
   std::vector<std::string> places;
   std::deque<Box> boxes;  // by rank

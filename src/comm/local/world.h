@@ -28,8 +28,8 @@ class LocalWorld {
   void fail(int rank, std::exception_ptr cause) noexcept;
   /// As messages of a rank begin, "rank 5 = p1 t0 d1".
   [[nodiscard]] std::string place_of(int rank) const;
-  /// Throws the cause again, after all ranks have ended; returns if there is none. Where a rank's
-  /// patience ended, with what each of the others waited for.
+  /// Throws the cause as an Error of its rank; returns if there is none. Where a rank's patience
+  /// ended, with what each of the others waited for so far.
   void rethrow_cause() const;
 
   struct State;
