@@ -85,7 +85,7 @@ Silence LocalWorld::State::silence_of(int by, Trouble trouble) const {
 
 void LocalWorld::State::fail_at(int rank, const Trouble& trouble) const {
   const PlaceOf place(place_of(rank));
-  fail(trouble);
+  trireme::fail(trouble);
 }
 
 void Box::tell() noexcept {
