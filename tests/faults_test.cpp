@@ -1,14 +1,38 @@
+// One fault in a message of each kind that a training step has.
+
+#include <gtest/gtest.h>
+
 #include "faults_run.h"
-namespace trireme { namespace {
-TEST(T, D) {
-  FaultyStep step;
-  auto clean = step.run({}, comm::Fault::none, std::chrono::milliseconds(20000));
-  std::printf("%s\n", clean.failure.c_str());
-  size_t n = 0;
-  for (auto& s : clean.sent) { std::printf("%zu\n", s.headers.size()); n+= s.headers.size(); }
-  for (auto& h : clean.sent[0].headers) std::printf("g%d %s\n", h.group, step.text_of(h).c_str());
-  for (uint64_t k : {0, 5, 20, 30, 40, 60})
-    for (auto f : {comm::Fault::delay, comm::Fault::drop, comm::Fault::twice, comm::Fault::to_other_rank, comm::Fault::to_other_lane})
-      std::printf("%d %s\n", int(f), step.run({3, k}, f, std::chrono::milliseconds(700)).failure.c_str());
+
+namespace trireme {
+namespace {
+
+const PlantedFaults& faults() {
+  static const PlantedFaults faults(false);
+  return faults;
 }
-}}
+
+TEST(FaultyStep, HasEveryKindOfMessage) {
+  // Activations, their gradients, scatter/gather of both, the cross entropy, buckets, the tied
+  // embedding, the norm, the loss; most of them in two parts.
+  EXPECT_GE(faults().size(), 14U);
+}
+
+TEST(FaultyStep, HasTheSameBitsWhenAMessageIsDelayed) {
+  faults().expect_same_bits_when_delayed();
+}
+
+TEST(FaultyStep, NamesPeersAndActionsWhenAMessageIsDropped) {
+  faults().expect_waits_named_when_dropped();
+}
+
+TEST(FaultyStep, RefusesAMessageThatComesTwice) {
+  faults().expect_refused_when_doubled();
+}
+
+TEST(FaultyStep, RefusesAMessageThatStrays) {
+  faults().expect_refused_when_misrouted();
+}
+
+}  // namespace
+}  // namespace trireme

@@ -127,15 +127,9 @@ int run_program(std::span<const Command> commands, Arguments arguments) {
   no_such_command(commands, arguments);
 }
 
-int guarded_program(std::span<const Command> commands, Arguments arguments) noexcept {
+int tell_failure(const std::exception_ptr& failure) noexcept {
   try {
-    const int status = run_program(commands, arguments);
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      fail({.where = "standard output",
-            .what = errno_text(errno),
-            .remedy = "the output is not whole; make room or write elsewhere"});
-    }
-    return status;
+    std::rethrow_exception(failure);
   } catch (const Error& error) {
     // What all ranks find wrong with the options, one of them tells.
     if (error.kind() == Error::Kind::usage && is_quiet()) return error.exit_status();
@@ -153,6 +147,20 @@ int guarded_program(std::span<const Command> commands, Arguments arguments) noex
     std::fputs("trireme: an unknown failure\n", stderr);
   }
   return 1;
+}
+
+int guarded_program(std::span<const Command> commands, Arguments arguments) noexcept {
+  try {
+    const int status = run_program(commands, arguments);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      fail({.where = "standard output",
+            .what = errno_text(errno),
+            .remedy = "the output is not whole; make room or write elsewhere"});
+    }
+    return status;
+  } catch (...) {
+    return tell_failure(std::current_exception());
+  }
 }
 
 }  // namespace trireme::app

@@ -1,4 +1,5 @@
 #pragma once
+#include <exception>
 #include <span>
 #include <string>
 
@@ -17,8 +18,11 @@ namespace trireme::app {
 [[nodiscard]] int run_program(std::span<const Command> commands,
                               std::span<const std::string> arguments);
 
-/// run_program() with every failure turned into one message on standard error and its exit status:
-/// usage 2, all other 1. Standard output that could not be written is a failure too.
+/// One message on standard error; returns the exit status: usage 2, all other 1.
+[[nodiscard]] int tell_failure(const std::exception_ptr& failure) noexcept;
+
+/// run_program() with tell_failure() for every failure. Standard output that could not be written
+/// is a failure too.
 [[nodiscard]] int guarded_program(std::span<const Command> commands,
                                   std::span<const std::string> arguments) noexcept;
 

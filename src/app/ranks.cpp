@@ -1,8 +1,10 @@
 #include "app/ranks.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <vector>
 
+#include "app/program.h"
 #include "comm/local/run.h"
 #include "comm/local/world.h"
 #include "comm/mpi/run.h"
@@ -94,7 +96,9 @@ void Ranks::run(const parallel::Topology& topology,
     comm::Port port(world.transport(0), patience);
     on_port(port);
   } else {
-    comm::run_ranks({.ranks = count_, .places = places, .patience = patience},
+    // A thread that is stuck ends with its process.
+    const auto stuck = [](const std::exception_ptr& cause) { std::_Exit(tell_failure(cause)); };
+    comm::run_ranks({.ranks = count_, .places = places, .patience = patience, .stuck = stuck},
                     [&](comm::Port& port) {
                       be_quiet(port.rank() != 0);
                       on_port(port);

@@ -287,7 +287,7 @@ TEST(Faults, ARankThatFailsEndsAllAndIsTheCause) {
         throw;
       }
     });
-    EXPECT_EQ(failure, "the disk is full");
+    EXPECT_EQ(failure, "[rank 2 = p1 t0 d0] the disk is full");
     for (const int rank : {0, 1, 3}) {
       EXPECT_TRUE(has(followers[static_cast<size_t>(rank)], "rank 2 (p1 t0 d0) has failed"))
           << followers[static_cast<size_t>(rank)];
@@ -305,7 +305,7 @@ TEST(Faults, ARankThatFailsEndsThoseThatSleepAtOnce) {
     }
     member.port.finish(*member.stream);
   });
-  EXPECT_EQ(failure, "out of memory");
+  EXPECT_EQ(failure, "[rank 1 = p0 t1 d0] out of memory");
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 

@@ -50,15 +50,20 @@ void Port::progress() {
 }
 
 void Port::wait(FunctionRef<bool()> done, FunctionRef<std::string()> awaited) {
-  wait_.until(
-      [&] {
-        progress();
-        return done();
-      },
-      [&](std::chrono::nanoseconds most) {
-        if (!more_) transport_->rest(most);
-      },
-      awaited);
+  try {
+    wait_.until(
+        [&] {
+          progress();
+          return done();
+        },
+        [&](std::chrono::nanoseconds most) {
+          if (!more_) transport_->rest(most);
+        },
+        awaited);
+  } catch (const Error&) {
+    transport_->note_wait(format("in {} for {}", wait_.action(), awaited()));
+    throw;
+  }
 }
 
 void Port::meet(device::Stream& stream) {

@@ -90,6 +90,10 @@ class Transport {
 
   /// Ends the world: the other ranks throw, and touch nothing more that this one lent.
   virtual void withdraw() noexcept = 0;
+
+  /// A wait of this rank ends with an exception: what it was at and waited for. For a world that
+  /// can tell it when another one's patience was the first to end.
+  virtual void note_wait(std::string) {}
 };
 
 }  // namespace trireme::comm

@@ -55,10 +55,11 @@ void WaitLoop::until(FunctionRef<bool()> test,
     const std::chrono::nanoseconds waited = Clock::now() - start;
     if (waited >= patience_.limit) {
       const double seconds = std::chrono::duration<double>(waited).count();
-      fail({.where = action_[0] == 0 ? "waiting" : format("waiting in {}", action()),
-            .what = format("after {}, still not here: {}", duration_text(seconds), awaited()),
-            .rule = "a rank waits for another one at most --distributed-timeout-minutes",
-            .remedy = "look at what that rank does, or allow more time where a step takes long"});
+      throw Silence(
+          {.where = action_[0] == 0 ? "waiting" : format("waiting in {}", action()),
+           .what = format("after {}, still not here: {}", duration_text(seconds), awaited()),
+           .rule = "a rank waits for another one at most --distributed-timeout-minutes",
+           .remedy = "look at what that rank does, or allow more time where a step takes long"});
     }
     if (waited < kAwake) {
       std::this_thread::yield();

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/error.h"
 #include "core/thread_pool.h"
 
 namespace trireme::comm {
@@ -13,6 +14,12 @@ struct Patience {
   std::chrono::nanoseconds limit = std::chrono::minutes(10);
   /// More busy threads than cores: who waits gives its core away at once.
   bool crowded = true;
+};
+
+/// A wait's limit has passed.
+class Silence final : public Error {
+ public:
+  explicit Silence(const Trouble& trouble) : Error(Kind::run, trouble) {}
 };
 
 /// The one place where a rank waits for another: test, progress, back off, deadline. First it looks
@@ -27,8 +34,8 @@ class WaitLoop {
   [[nodiscard]] std::string_view action() const { return action_.data(); }
 
   /// Returns when test() does true; test moves on what is under way. rest(most) sleeps until there
-  /// is news, or so long. Throws when the limit has passed since the call: awaited() says what did
-  /// not come, from whom, where.
+  /// is news, or so long. Throws Silence when the limit has passed since the call: awaited() says
+  /// what did not come, from whom, where.
   void until(FunctionRef<bool()> test, FunctionRef<void(std::chrono::nanoseconds most)> rest,
              FunctionRef<std::string()> awaited) const;
 

@@ -35,8 +35,13 @@ class Exchanges {
   [[nodiscard]] UnderWay start(RankGroup group, const comm::Exchange& exchange);
   /// Each is waited for once; it is none from then on.
   void wait(UnderWay& one);
-  /// Where its buffer is needed before it is waited for: Communicator::withdraw.
-  void withdraw(const UnderWay& one) noexcept { groups_[one.group].withdraw(); }
+  /// Before memory goes that other ranks may be about to read or write, because something failed:
+  /// from every exchange in every group, also one whose start did not come to its end
+  /// (Communicator::withdraw).
+  void withdraw() noexcept {
+    for (size_t group = 0; group < kRankGroups; ++group)
+      groups_[static_cast<RankGroup>(group)].withdraw();
+  }
   /// Moves on what is under way in all groups.
   void progress() { groups_[RankGroup::world].progress(); }
   [[nodiscard]] const Groups& groups() const { return groups_; }

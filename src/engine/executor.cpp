@@ -17,9 +17,7 @@ Executor::Executor(ops::Backend backend, const RankMemory& memory, const Groups&
 
 Executor::~Executor() {
   // After a failure peers may still be about to reach into this rank's memory.
-  for (const UnderWay& one : under_way_) {
-    if (!one.is_none()) exchanges_.withdraw(one);
-  }
+  exchanges_.withdraw();
   try {
     synchronize();
   } catch (const Error&) {

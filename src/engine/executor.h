@@ -51,8 +51,8 @@ class Executor {
   /// buckets: of the plan; they outlive the executor.
   Executor(ops::Backend backend, const RankMemory& memory, const Groups& groups,
            std::span<const model::Bucket> buckets = {});
-  /// Withdraws from collectives under way and waits for the stream, so that no work outlives what
-  /// it reaches; its failure is no longer told.
+  /// Withdraws from all that is under way in the groups, whoever started it, and waits
+  /// for the stream, so that no work outlives what it reaches; its failure is no longer told.
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;

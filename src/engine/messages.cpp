@@ -23,18 +23,6 @@ Messages::Messages(const model::RunPlan& plan, const RankMemory& memory, Exchang
   received_gradients_.resize(received_activations_.size());
 }
 
-Messages::~Messages() {
-  const auto withdraw = [&](const auto& all) {
-    for (const UnderWay& one : all) {
-      if (!one.is_none()) exchanges_.withdraw(one);
-    }
-  };
-  withdraw(received_activations_);
-  withdraw(received_gradients_);
-  withdraw(sent_activations_);
-  withdraw(sent_gradients_);
-}
-
 const Messages::Way& Messages::way_of(ActionKind kind) {
   static constexpr std::array<Way, 4> kWays = {{
       {ArenaKind::sent_activations, &BufferAssignment::send_activation, Traffic::activation, false},

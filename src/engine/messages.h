@@ -15,8 +15,6 @@ namespace trireme::engine {
 class Messages {
  public:
   Messages(const model::RunPlan& plan, const RankMemory& memory, Exchanges& exchanges);
-  /// Withdraws where something is under way.
-  ~Messages();
   Messages(const Messages&) = delete;
   Messages& operator=(const Messages&) = delete;
 

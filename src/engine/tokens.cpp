@@ -1,7 +1,5 @@
 #include "engine/tokens.h"
 
-#include <algorithm>
-
 namespace trireme::engine {
 
 Tokens::Tokens(const model::RunPlan& plan, const RankMemory& memory, const Groups& groups,
@@ -14,12 +12,6 @@ Tokens::Tokens(const model::RunPlan& plan, const RankMemory& memory, const Group
   if (!plan.decode) return;
   cuts_.back() = plan.decode_shape.rows() * bytes_of(DType::i32);
   under_way_.resize(static_cast<size_t>(plan.decode_shape.groups));
-}
-
-Tokens::~Tokens() {
-  const bool busy = std::any_of(under_way_.begin(), under_way_.end(),
-                                [](const comm::Request& request) { return request.number != 0; });
-  if (busy) pipeline_.withdraw();
 }
 
 std::byte* Tokens::memory_of(int group) const {

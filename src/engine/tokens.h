@@ -16,8 +16,6 @@ class Tokens {
   /// All outlive it.
   Tokens(const model::RunPlan& plan, const RankMemory& memory, const Groups& groups,
          Staging& staging);
-  /// Withdraws where something is under way.
-  ~Tokens();
   Tokens(const Tokens&) = delete;
   Tokens& operator=(const Tokens&) = delete;
 

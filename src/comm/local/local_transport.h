@@ -8,6 +8,7 @@
 
 #include "comm/local/world.h"
 #include "comm/ring.h"
+#include "comm/wait.h"
 
 namespace trireme::comm {
 
@@ -35,9 +36,17 @@ struct LocalWorld::State {
   State(int ranks, std::vector<std::string> rank_places);
 
   [[nodiscard]] std::string name_of(int rank) const;
+  /// As messages of the rank begin, "rank 5 = p1 t0 d1".
+  [[nodiscard]] std::string place_of(int rank) const;
   /// times: how often this rank opened such a group before.
   [[nodiscard]] int open_group(const std::vector<int>& ranks, int times);
   void end(int rank) noexcept;
+  void note_wait(int rank, std::string what);
+  /// Throws the cause, which must be there, as an Error of the rank that it came from.
+  [[noreturn]] void rethrow(int by) const;
+
+  [[nodiscard]] Silence silence_of(int by, Trouble trouble) const;
+  [[noreturn]] void fail_at(int rank, const Trouble& trouble) const;
 
   std::vector<std::string> places;
   std::deque<Box> boxes;  // by rank
@@ -45,6 +54,7 @@ struct LocalWorld::State {
   mutable std::mutex mutex;  // guards what follows
   std::map<std::pair<std::vector<int>, int>, int> groups;
   std::exception_ptr cause;
+  std::map<int, std::string> waits;  // of ranks that ended in a wait
 };
 
 /// A rank's end of a local world.
@@ -69,6 +79,7 @@ class LocalTransport final : public Transport {
   [[nodiscard]] bool news() override { return box().news.load() != seen_; }
   void rest(std::chrono::nanoseconds most) override;
   void withdraw() noexcept override;
+  void note_wait(std::string what) override { world_.note_wait(rank_, std::move(what)); }
 
  private:
   [[nodiscard]] Box& box() const { return world_.boxes[static_cast<size_t>(rank_)]; }

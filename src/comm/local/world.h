@@ -26,7 +26,10 @@ class LocalWorld {
   /// A rank ends with an exception, so all do: the others throw when they look at their transport
   /// next. The first one is the cause; a rank that follows another's failure is none.
   void fail(int rank, std::exception_ptr cause) noexcept;
-  /// Throws the cause again, after all ranks have ended; returns if there is none.
+  /// As messages of a rank begin, "rank 5 = p1 t0 d1".
+  [[nodiscard]] std::string place_of(int rank) const;
+  /// Throws the cause as an Error of its rank; returns if there is none. Where a rank's patience
+  /// ended, with what each of the others waited for so far.
   void rethrow_cause() const;
 
   struct State;

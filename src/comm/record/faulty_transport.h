@@ -58,6 +58,7 @@ class FaultyTransport final : public Transport {
   [[nodiscard]] bool news() override { return !late_.empty() || inner_->news(); }
   void rest(std::chrono::nanoseconds most) override;
   void withdraw() noexcept override { inner_->withdraw(); }
+  void note_wait(std::string what) override { inner_->note_wait(std::move(what)); }
 
  private:
   using Clock = std::chrono::steady_clock;
