@@ -7,12 +7,16 @@
 
 namespace trireme::train {
 
-/// The --dump and --trace of a run's first steps.
+/// The --dump and --trace of a run's first steps. The trace is of all ranks, one file that the
+/// first rank writes.
 class Inspector {
  public:
-  /// Watches the session while there are steps to see.
-  Inspector(engine::Session& session, const config::DebugOptions& options);
-  /// Finishes, where the run ended by an error: what led to it is what one wants to see.
+  /// Watches the session while there are steps to see. Made, told and finished by all ranks at the
+  /// same places of the run. world: all ranks, over memory of the host.
+  Inspector(engine::Session& session, comm::Communicator& world, device::Stream& host_stream,
+            const config::DebugOptions& options);
+  /// Where the run ended by an error, what led to it is what one wants to see: each rank writes
+  /// what it saw, the first one to the file, rank 3 to FILE.rank3.
   ~Inspector();
   Inspector(const Inspector&) = delete;
   Inspector& operator=(const Inspector&) = delete;
@@ -24,12 +28,17 @@ class Inspector {
   void finish();
 
  private:
+  void write_trace();
+  void write_own_trace() const;
   void detach();
 
   engine::Session& session_;
+  comm::Communicator& world_;
+  device::Stream& host_stream_;
   int64_t steps_left_;
   std::optional<Path> trace_file_;
   std::optional<engine::Trace> trace_;
+  engine::ClockReading clock_;  // at the begin
   std::optional<Dump> dump_;
 };
 

@@ -19,6 +19,8 @@ struct Run {
   const TrainOptions& options;
   engine::Session& session;
   Trainer& trainer;
+  comm::Communicator& world;  ///< all ranks, over memory of the host
+  device::Stream& host_stream;
   std::shared_ptr<const data::Batches> validation;  ///< null: no validation
   RunRates rates;
   int64_t validation_batch = 0;  ///< sequences of one of the --eval-iters batches
