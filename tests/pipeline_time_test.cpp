@@ -82,7 +82,7 @@ Steps run_steps(const Cut& cut, int microbatches, int count) {
     }
     const auto stream = rank.device.make_stream();
     const train::RunAccount account =
-        train::gather_account(port.world(), *stream, rank.session, rank.trainer);
+        train::gather_account({port.world(), *stream}, rank.session, rank.trainer);
     if (port.rank() == 0) steps.account = account;
   });
   for (const auto& of_step : watches) {

@@ -96,9 +96,8 @@ TEST_F(PluggedTraining, ShowsTheSameInside) {
   TestRun there({}, null.machine());
   TestRun here({});
   for (TestRun* run : {&there, &here}) {
-    const auto host_stream = run->cpu.make_stream();
     train::Inspector inspector(
-        run->session, run->solo, *host_stream,
+        run->session, run->world(),
         {.dump = folder_ / (run == &there ? "there" : "here"), .trace = folder_ / "trace.json"});
     inspector.start_iteration(1);
     run->steps(1);

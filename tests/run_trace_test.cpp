@@ -86,7 +86,7 @@ class RunTrace : public testing::Test {
       RankRun rank(port, model, cut, kernels);
       rank.trainer.step();
       const auto host_stream = rank.device.make_stream();
-      train::Inspector inspector(rank.session, port.world(), *host_stream,
+      train::Inspector inspector(rank.session, {port.world(), *host_stream},
                                  {.trace = file, .inspect_iters = steps});
       for (int i = 1; i <= steps; ++i) {
         inspector.start_iteration(i + 1);
@@ -203,8 +203,8 @@ TEST_F(RunTrace, IsWrittenByEachRankWhereTheRunFails) {
                                [&](comm::Port& port) {
                                  RankRun rank(port, model, {.p = 2});
                                  const auto host_stream = rank.device.make_stream();
-                                 train::Inspector inspector(rank.session, port.world(),
-                                                            *host_stream,
+                                 train::Inspector inspector(rank.session,
+                                                            {port.world(), *host_stream},
                                                             {.trace = file, .inspect_iters = 5});
                                  inspector.start_iteration(1);
                                  rank.trainer.step();

@@ -168,9 +168,8 @@ TEST_F(CheckpointedTraining, DumpsWhatTheActionsWroteAndTracesThemWithoutChangin
   const auto losses = plain.steps(3);
   TestRun watched({});
   const Path trace = folder_ / "trace.json";
-  const auto host_stream = watched.cpu.make_stream();
   {
-    train::Inspector inspector(watched.session, watched.solo, *host_stream,
+    train::Inspector inspector(watched.session, watched.world(),
                                {.dump = folder_, .trace = trace, .inspect_iters = 2});
     for (int64_t i = 1; i <= 3; ++i) {
       inspector.start_iteration(i);

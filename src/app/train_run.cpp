@@ -169,8 +169,7 @@ void run_rank(const TrainRun& run, const Shared& shared, LocalRank& rank) {
       .options = options,
       .session = session,
       .trainer = trainer,
-      .world = rank.world(),
-      .host_stream = rank.host_stream(),
+      .world = world,
       .validation = shared.data.validation,
       .rates = {.train_iterations = course.iterations, .peak_flops = peak.flops * ranks},
       .validation_batch = course.batch.largest(),
@@ -193,8 +192,7 @@ void run_rank(const TrainRun& run, const Shared& shared, LocalRank& rank) {
                               data_name(options.data));
   if (trainer.position().iteration == course.iterations)
     test(options, shared.data, session, course.iterations);
-  const train::RunAccount account =
-      train::gather_account(rank.world(), rank.host_stream(), session, trainer);
+  const train::RunAccount account = train::gather_account(world, session, trainer);
   if (!rank.is_first()) return;
   say_result(result, options, shared.unigram_entropy);
   say_account(account, options, trainer.position().iteration);

@@ -1,14 +1,12 @@
 #include "engine/tokens.h"
 
-#include <algorithm>
-
 namespace trireme::engine {
 
-Tokens::Tokens(const model::RunPlan& plan, const RankMemory& memory, const Groups& groups,
+Tokens::Tokens(const model::RunPlan& plan, const RankMemory& memory, Exchanges& exchanges,
                Staging& staging)
     : plan_(plan),
       memory_(memory),
-      pipeline_(groups[RankGroup::pipeline]),
+      exchanges_(exchanges),
       staging_(staging),
       cuts_(static_cast<size_t>(plan.topology.pipeline()) + 1) {
   if (!plan.decode) return;
@@ -17,9 +15,9 @@ Tokens::Tokens(const model::RunPlan& plan, const RankMemory& memory, const Group
 }
 
 Tokens::~Tokens() {
-  const bool busy = std::any_of(under_way_.begin(), under_way_.end(),
-                                [](const comm::Request& request) { return request.number != 0; });
-  if (busy) pipeline_.withdraw();
+  for (const UnderWay& one : under_way_) {
+    if (!one.is_none()) exchanges_.withdraw(one);
+  }
 }
 
 std::byte* Tokens::memory_of(int group) const {
@@ -30,14 +28,16 @@ std::byte* Tokens::memory_of(int group) const {
 void Tokens::start(int group, std::span<const int32_t> chosen, device::Stream& stream) {
   if (plan_.at.pipeline == plan_.topology.pipeline() - 1)
     staging_.copy_in(stream, memory_of(group), std::as_bytes(chosen));
-  under_way_[static_cast<size_t>(group)] = pipeline_.start_all_gather(
-      stream, memory_of(group), cuts_.back(), comm::Traffic::token, cuts_);
+  under_way_[static_cast<size_t>(group)] =
+      exchanges_.start(RankGroup::pipeline, {.verb = comm::Verb::all_gather,
+                                             .traffic = comm::Traffic::token,
+                                             .buffer = memory_of(group),
+                                             .bytes = cuts_.back(),
+                                             .cuts = cuts_});
 }
 
-const std::byte* Tokens::wait(int group, device::Stream& stream) {
-  comm::Request& request = under_way_[static_cast<size_t>(group)];
-  pipeline_.wait(request, stream);
-  request = {};
+const std::byte* Tokens::wait(int group) {
+  exchanges_.wait(under_way_[static_cast<size_t>(group)]);
   return memory_of(group);
 }
 

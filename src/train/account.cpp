@@ -125,8 +125,8 @@ RankAccount account_of(const engine::Session& session, const Trainer& trainer) {
   return account;
 }
 
-RunAccount gather_account(comm::Communicator& world, device::Stream& host_stream,
-                          const engine::Session& session, const Trainer& trainer) {
+RunAccount gather_account(const World& world, const engine::Session& session,
+                          const Trainer& trainer) {
   const RankAccount own = account_of(session, trainer);
   const Json json = {
       {"seconds", own.seconds}, {"sent", json_of(own.sent)}, {"planned", json_of(own.planned)}};
@@ -134,7 +134,7 @@ RunAccount gather_account(comm::Communicator& world, device::Stream& host_stream
   RunAccount account = {.ideal_bubble = schedule::ideal_bubble(plan.topology.pipeline(),
                                                                plan.largest_batch().microbatches,
                                                                plan.layout.chunks_per_rank())};
-  for (const std::string& text : comm::gather_texts(world, host_stream, json.dump())) {
+  for (const std::string& text : comm::gather_texts(world.group, world.stream, json.dump())) {
     const Json of_rank = Json::parse(text);
     account.ranks.push_back(
         {.seconds = of_rank.at("seconds").get<std::array<double, kTimeShares>>(),

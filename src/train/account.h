@@ -6,6 +6,7 @@
 
 #include "engine/session.h"
 #include "model/wire_plan.h"
+#include "train/together.h"
 #include "train/trainer.h"
 
 namespace trireme::train {
@@ -59,8 +60,8 @@ struct RunAccount {
   [[nodiscard]] std::string json(int64_t iteration) const;
 };
 
-/// Called by all ranks, which get the same. world: all ranks, over memory of the host.
-[[nodiscard]] RunAccount gather_account(comm::Communicator& world, device::Stream& host_stream,
-                                        const engine::Session& session, const Trainer& trainer);
+/// Called by all ranks, which get the same.
+[[nodiscard]] RunAccount gather_account(const World& world, const engine::Session& session,
+                                        const Trainer& trainer);
 
 }  // namespace trireme::train

@@ -11,17 +11,16 @@
 
 namespace trireme::train {
 
-Inspector::Inspector(engine::Session& session, comm::Communicator& world,
-                     device::Stream& host_stream, const config::DebugOptions& options)
+Inspector::Inspector(engine::Session& session, const World& world,
+                     const config::DebugOptions& options)
     : session_(session),
       world_(world),
-      host_stream_(host_stream),
       steps_left_(options.inspect_iters),
       trace_file_(options.trace) {
   if (options.trace) {
     const model::RunPlan& plan = session.plan();
     session.add_observer(trace_.emplace(plan.topology, plan.topology.rank(plan.at)));
-    clock_ = engine::read_first_clock(world, host_stream);
+    clock_ = engine::read_first_clock(world.group, world.stream);
   }
   if (options.dump) {
     make_folder(*options.dump);
@@ -54,18 +53,18 @@ void Inspector::finish() {
 }
 
 void Inspector::write_trace() {
-  const engine::ClockLine clock(clock_, engine::read_first_clock(world_, host_stream_));
+  const engine::ClockLine clock(clock_, engine::read_first_clock(world_.group, world_.stream));
   // Times count from the first event of all.
   int64_t origin = std::numeric_limits<int64_t>::max();
-  for (const std::string& text :
-       comm::gather_texts(world_, host_stream_, format("{}", clock.on_first(trace_->first())))) {
+  for (const std::string& text : comm::gather_texts(
+           world_.group, world_.stream, format("{}", clock.on_first(trace_->first())))) {
     int64_t first = 0;
     std::from_chars(text.data(), text.data() + text.size(), first);
     origin = std::min(origin, first);
   }
   const std::vector<std::string> events =
-      comm::gather_texts(world_, host_stream_, trace_->events(clock, origin));
-  if (world_.rank() != 0) return;
+      comm::gather_texts(world_.group, world_.stream, trace_->events(clock, origin));
+  if (!world_.is_first()) return;
   write_file(*trace_file_, engine::chrome_trace(events));
   say(format("trace: {}", trace_file_->string()));
 }
@@ -73,7 +72,7 @@ void Inspector::write_trace() {
 void Inspector::write_own_trace() const {
   const engine::ClockLine clock(clock_, clock_);
   Path file = *trace_file_;
-  if (world_.rank() != 0) file += format(".rank{}", world_.rank());
+  if (!world_.is_first()) file += format(".rank{}", world_.group.rank());
   write_file(file, engine::chrome_trace({trace_->events(clock, clock.on_first(trace_->first()))}));
   say(format("trace: {}", file.string()));
 }

@@ -4,6 +4,7 @@
 #include "config/groups/debug.h"
 #include "engine/trace.h"
 #include "train/dump.h"
+#include "train/together.h"
 
 namespace trireme::train {
 
@@ -12,9 +13,8 @@ namespace trireme::train {
 class Inspector {
  public:
   /// Watches the session while there are steps to see. Made, told and finished by all ranks at the
-  /// same places of the run. world: all ranks, over memory of the host.
-  Inspector(engine::Session& session, comm::Communicator& world, device::Stream& host_stream,
-            const config::DebugOptions& options);
+  /// same places of the run.
+  Inspector(engine::Session& session, const World& world, const config::DebugOptions& options);
   /// Where the run ended by an error, what led to it is what one wants to see: each rank writes
   /// what it saw, the first one to the file, rank 3 to FILE.rank3.
   ~Inspector();
@@ -33,8 +33,7 @@ class Inspector {
   void detach();
 
   engine::Session& session_;
-  comm::Communicator& world_;
-  device::Stream& host_stream_;
+  World world_;
   int64_t steps_left_;
   std::optional<Path> trace_file_;
   std::optional<engine::Trace> trace_;
