@@ -97,6 +97,7 @@ void say_result(const train::RunResult& result, const train::TrainOptions& optio
 // Where the time and the bytes went, for who reads the output and for who reads the metrics.
 void say_account(const train::RunAccount& account, const train::TrainOptions& options,
                  int64_t iteration) {
+  if (account.ranks.front().total_seconds() == 0) return;  // there was no step
   std::string text = account.text();
   text.pop_back();
   say(text);
