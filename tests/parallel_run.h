@@ -148,7 +148,8 @@ inline void put_slice(const parallel::Tensor& tensor, const parallel::Slice& sli
 
 /// A rank at work, for what a test wants to do with it.
 struct RankRun {
-  RankRun(comm::Port& its_port, const Model& model, const Cut& cut)
+  RankRun(comm::Port& its_port, const Model& model, const Cut& cut,
+          const ops::KernelTable& kernels = ops::cpu_kernels())
       : port(its_port),
         device(cut.threads),
         groups(port, parallel::Topology(cut.p, cut.t, cut.d, cut.rank_order)),
@@ -156,9 +157,7 @@ struct RankRun {
             std::make_shared<RuleSamples>(model.shape.length, model.shape.vocabulary),
             data::BatchRules{.vocab_size = model.shape.vocabulary})),
         session(model::plan_run(request_of(model, cut, port.rank())),
-                {.device = &device,
-                 .kernels = &ops::cpu_kernels(),
-                 .profile = {.threads = cut.threads}},
+                {.device = &device, .kernels = &kernels, .profile = {.threads = cut.threads}},
                 groups.all()),
         trainer(session, batches, course_of(model),
                 {.style = config::LrDecayStyle::cosine,

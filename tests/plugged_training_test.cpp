@@ -96,8 +96,9 @@ TEST_F(PluggedTraining, ShowsTheSameInside) {
   TestRun there({}, null.machine());
   TestRun here({});
   for (TestRun* run : {&there, &here}) {
-    train::Inspector inspector(run->session, {.dump = folder_ / (run == &there ? "there" : "here"),
-                                              .trace = folder_ / "trace.json"});
+    train::Inspector inspector(
+        run->session, run->world(),
+        {.dump = folder_ / (run == &there ? "there" : "here"), .trace = folder_ / "trace.json"});
     inspector.start_iteration(1);
     run->steps(1);
     inspector.end_iteration();

@@ -169,7 +169,7 @@ TEST_F(CheckpointedTraining, DumpsWhatTheActionsWroteAndTracesThemWithoutChangin
   TestRun watched({});
   const Path trace = folder_ / "trace.json";
   {
-    train::Inspector inspector(watched.session,
+    train::Inspector inspector(watched.session, watched.world(),
                                {.dump = folder_, .trace = trace, .inspect_iters = 2});
     for (int64_t i = 1; i <= 3; ++i) {
       inspector.start_iteration(i);

@@ -8,11 +8,13 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/process_memory.h"
+#include "train/account.h"
 #include "train/agreement.h"
 #include "train/checkpointing.h"
 #include "train/fit.h"
 #include "train/loop.h"
 #include "train/places.h"
+#include "train/record_file.h"
 #include "train/resume.h"
 #include "train/run_data.h"
 
@@ -86,6 +88,22 @@ void say_result(const train::RunResult& result, const train::TrainOptions& optio
   }
 }
 
+// Where the time and the bytes went, for who reads the output and for who reads the metrics.
+void say_account(const train::RunAccount& account, const train::TrainOptions& options,
+                 int64_t iteration) {
+  if (account.ranks.front().total_seconds() == 0) return;  // there was no step
+  std::string text = account.text();
+  text.pop_back();
+  say(text);
+  if (!account.bytes_are_as_planned()) {
+    warn(
+        "other bytes were sent than planned: a mistake of the program's; the table above is worth "
+        "a report");
+  }
+  if (const auto& file = options.logging.metrics_file)
+    train::RecordFile(*file).append(account.json(iteration) + "\n");
+}
+
 // A test at the end of the whole run, where there are data for it.
 void test(const train::TrainOptions& options, const train::RunData& data, engine::Session& session,
           int64_t iteration) {
@@ -129,6 +147,7 @@ void run_rank(const TrainRun& run, const Shared& shared, LocalRank& rank) {
       .options = options,
       .session = session,
       .trainer = trainer,
+      .world = world,
       .validation = shared.data.validation,
       .rates = {.train_iterations = course.iterations, .peak_flops = peak.flops * ranks},
       .validation_batch = course.batch.largest(),
@@ -151,8 +170,10 @@ void run_rank(const TrainRun& run, const Shared& shared, LocalRank& rank) {
                               data_name(options.data));
   if (trainer.position().iteration == course.iterations)
     test(options, shared.data, session, course.iterations);
+  const train::RunAccount account = train::gather_account(world, session, trainer);
   if (!rank.is_first()) return;
   say_result(result, options, shared.unigram_entropy);
+  say_account(account, options, trainer.position().iteration);
   say_memory(shared.bytes_here, run.memory_at_start);
 }
 

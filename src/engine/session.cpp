@@ -34,7 +34,7 @@ Session::Session(model::RunPlan plan, ops::Backend backend, const Groups& groups
                plan_.batch_layout.slot_bytes + plan_.memory[model::ArenaKind::scalars]),
       executor_(backend, memory_, groups, plan_.buckets),
       messages_(plan_, memory_, executor_.exchanges()),
-      tokens_(plan_, memory_, groups, staging_) {
+      tokens_(plan_, memory_, executor_.exchanges(), staging_) {
   sent_before_(RankGroup::world, comm::Traffic::agreement) = 0;
   for (size_t chunk = 0; chunk < plan_.train.size(); ++chunk) {
     train_.push_back(lower(plan_, plan_.train[chunk], *backend.kernels, static_cast<int>(chunk)));

@@ -89,7 +89,7 @@ class Session {
   }
   /// tokens: of the first rows, as many as the span has.
   void wait_tokens(int group, std::span<int32_t> tokens) {
-    copy_out(std::as_writable_bytes(tokens), tokens_.wait(group, executor_.stream()));
+    copy_out(std::as_writable_bytes(tokens), tokens_.wait(group));
   }
   void synchronize() { executor_.synchronize(); }
 

@@ -2,11 +2,11 @@
 
 namespace trireme::engine {
 
-Tokens::Tokens(const model::RunPlan& plan, const RankMemory& memory, const Groups& groups,
+Tokens::Tokens(const model::RunPlan& plan, const RankMemory& memory, Exchanges& exchanges,
                Staging& staging)
     : plan_(plan),
       memory_(memory),
-      pipeline_(groups[RankGroup::pipeline]),
+      exchanges_(exchanges),
       staging_(staging),
       cuts_(static_cast<size_t>(plan.topology.pipeline()) + 1) {
   if (!plan.decode) return;
@@ -22,14 +22,16 @@ std::byte* Tokens::memory_of(int group) const {
 void Tokens::start(int group, std::span<const int32_t> chosen, device::Stream& stream) {
   if (plan_.at.pipeline == plan_.topology.pipeline() - 1)
     staging_.copy_in(stream, memory_of(group), std::as_bytes(chosen));
-  under_way_[static_cast<size_t>(group)] = pipeline_.start_all_gather(
-      stream, memory_of(group), cuts_.back(), comm::Traffic::token, cuts_);
+  under_way_[static_cast<size_t>(group)] =
+      exchanges_.start(RankGroup::pipeline, {.verb = comm::Verb::all_gather,
+                                             .traffic = comm::Traffic::token,
+                                             .buffer = memory_of(group),
+                                             .bytes = cuts_.back(),
+                                             .cuts = cuts_});
 }
 
-const std::byte* Tokens::wait(int group, device::Stream& stream) {
-  comm::Request& request = under_way_[static_cast<size_t>(group)];
-  pipeline_.wait(request, stream);
-  request = {};
+const std::byte* Tokens::wait(int group) {
+  exchanges_.wait(under_way_[static_cast<size_t>(group)]);
   return memory_of(group);
 }
 

@@ -2,7 +2,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/groups.h"
+#include "engine/exchanges.h"
 #include "engine/memory.h"
 #include "engine/staging.h"
 #include "model/run_plan.h"
@@ -14,7 +14,7 @@ namespace trireme::engine {
 class Tokens {
  public:
   /// All outlive it.
-  Tokens(const model::RunPlan& plan, const RankMemory& memory, const Groups& groups,
+  Tokens(const model::RunPlan& plan, const RankMemory& memory, Exchanges& exchanges,
          Staging& staging);
   Tokens(const Tokens&) = delete;
   Tokens& operator=(const Tokens&) = delete;
@@ -24,17 +24,17 @@ class Tokens {
   void start(int group, std::span<const int32_t> chosen, device::Stream& stream);
   /// Of a group that was started: puts what follows on the stream behind the tokens, and says
   /// where in the device's memory they are.
-  [[nodiscard]] const std::byte* wait(int group, device::Stream& stream);
+  [[nodiscard]] const std::byte* wait(int group);
 
  private:
   [[nodiscard]] std::byte* memory_of(int group) const;
 
   const model::RunPlan& plan_;
   const RankMemory& memory_;
-  comm::Communicator& pipeline_;
+  Exchanges& exchanges_;
   Staging& staging_;
-  std::vector<int64_t> cuts_;             // all of it is the last stage's
-  std::vector<comm::Request> under_way_;  // [group]
+  std::vector<int64_t> cuts_;        // all of it is the last stage's
+  std::vector<UnderWay> under_way_;  // [group]
 };
 
 }  // namespace trireme::engine

@@ -159,7 +159,7 @@ RunResult run_loop(Run& run) {
   const StopSignals signals;
   const ExitRule exit(run.options.batch, run.start);
   run.trainer.ask([&] { return exit.vote(); });
-  Inspector inspector(run.session, run.options.debug);
+  Inspector inspector(run.session, run.world, run.options.debug);
   if (run.trainer.position().iteration >= last) {
     reporter.line(format("nothing to do: iteration {} of {} is done",
                          run.trainer.position().iteration, last));

@@ -10,6 +10,7 @@
 #include "train/curve.h"
 #include "train/metrics.h"
 #include "train/options.h"
+#include "train/together.h"
 #include "train/trainer.h"
 
 namespace trireme::train {
@@ -19,6 +20,7 @@ struct Run {
   const TrainOptions& options;
   engine::Session& session;
   Trainer& trainer;
+  World world;
   std::shared_ptr<const data::Batches> validation;  ///< null: no validation
   RunRates rates;
   int64_t validation_batch = 0;  ///< sequences of one of the --eval-iters batches

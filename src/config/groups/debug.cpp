@@ -18,7 +18,8 @@ const Group& DebugOptions::group() {
                            .otherwise = "none",
                            .saved = false}),
           field(&O::trace, {.name = "trace",
-                            .help = "file for a Chrome trace of the first steps, by action and op; "
+                            .help = "file for a Chrome trace of the first steps of all ranks, by "
+                                    "action, op, exchange and wait; "
                                     "chrome://tracing and Perfetto show it",
                             .otherwise = "none",
                             .saved = false}),
