@@ -35,7 +35,8 @@ using Events = std::map<std::pair<int, std::string>, std::vector<Event>>;
 Events read_events(const Path& file) {
   Events events;
   std::map<std::string, Event> open;
-  for (const Json& json : Json::parse(read_file(file)).at("traceEvents")) {
+  const Json whole = Json::parse(read_file(file));
+  for (const Json& json : whole.at("traceEvents")) {
     const std::string phase = json.at("ph");
     const int rank = json.at("pid");
     if (phase == "M") {
