@@ -112,6 +112,8 @@ void expect_each_within_one(const std::vector<Event>& inner, const std::vector<E
 }
 
 void expect_in_turns(std::vector<Event> events, const std::string& what) {
+  std::sort(events.begin(), events.end(),
+            [](const Event& a, const Event& b) { return a.start < b.start; });
   for (size_t i = 1; i < events.size(); ++i)
     EXPECT_GE(events[i].start, events[i - 1].end - 0.002) << what << ": " << events[i].name;
 }
