@@ -68,9 +68,11 @@ std::span<const EnvironmentVariable> environment_variables() {
                           .otherwise = "they do not"},
       EnvironmentVariable{.name = "OMPI_MCA_mpi_yield_when_idle",
                           .reader = "Open MPI, in a `trireme` that it started",
-                          .meaning = "whether a rank that waits gives its core away; so it must be "
-                                     "where ranks are more than cores",
-                          .otherwise = "the program sets it to 1"},
+                          .meaning =
+                              "whether Open MPI gives a core away each time that it finds no "
+                              "message, also between two ops; the program's own waits do "
+                              "without",
+                          .otherwise = "the program sets it to 0"},
       EnvironmentVariable{
           .name = "TRIREME_GPT2_VOCAB",
           .reader = "the tests of text/",

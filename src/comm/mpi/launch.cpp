@@ -42,20 +42,9 @@ std::optional<int> number_in(Environment environment, const char* name) {
   return number;
 }
 
-std::string remedy_for(const Launch& launch, std::string_view library) {
-  if (launch.launcher == Launcher::slurm) {
-    return format("start it with srun --mpi=pmix{}",
-                  launch.meeting.empty()
-                      ? " (srun --mpi=list tells what this Slurm has), or in salloc with mpirun"
-                      : format(", since {} does not meet by {}, or in salloc with mpirun", library,
-                               launch.meeting));
-  }
-  return format(
-      "start it with the mpirun of the MPI that trireme_mpi.so was built with ({}), or with "
-      "--ranks "
-      "and without a launcher",
-      library);
-}
+constexpr const char* kRemedyOfSlurm =
+    "start it with srun --mpi=pmix (srun --mpi=list tells what this Slurm has), or in salloc with "
+    "mpirun";
 
 }  // namespace
 
@@ -96,6 +85,15 @@ std::string_view name_of(Launcher launcher) {
   return "";
 }
 
+void require_meeting(const Launch& launch) {
+  if (launch.launcher != Launcher::slurm || !launch.is_many() || !launch.meeting.empty()) return;
+  fail_usage({.where = "MPI",
+              .what = format("srun started {} processes ({}), and gave them no way to meet",
+                             launch.size, launch.because),
+              .rule = "the processes that a launcher starts are the ranks of one job",
+              .remedy = kRemedyOfSlurm});
+}
+
 void require_one_job(const Launch& launch, int mpi_size, std::string_view library) {
   if (launch.launcher == Launcher::none || launch.size == mpi_size) return;
   fail_usage(
@@ -103,7 +101,11 @@ void require_one_job(const Launch& launch, int mpi_size, std::string_view librar
        .what = format("{} started {} processes ({}), and MPI ({}) sees {} of them",
                       name_of(launch.launcher), launch.size, launch.because, library, mpi_size),
        .rule = "the processes that a launcher starts are the ranks of one job",
-       .remedy = remedy_for(launch, library)});
+       .remedy = launch.launcher == Launcher::slurm
+                     ? kRemedyOfSlurm
+                     : format("start it with the mpirun of the MPI that trireme_mpi.so was built "
+                              "with ({}), or with --ranks and without a launcher",
+                              library)});
 }
 
 }  // namespace trireme::comm::mpi

@@ -43,6 +43,8 @@ using Environment = FunctionRef<std::optional<std::string>(std::string_view name
 /// "mpirun of Open MPI", "srun", ....
 [[nodiscard]] std::string_view name_of(Launcher launcher);
 
+/// Refuses a step of srun whose processes cannot meet, before MPI is asked to.
+void require_meeting(const Launch& launch);
 /// Refuses a world that MPI does not see as the launcher does: N programs of one rank each would
 /// all train the same. library: as MPI names itself.
 void require_one_job(const Launch& launch, int mpi_size, std::string_view library);

@@ -109,9 +109,26 @@ TEST(Launch, RefusesJobsOfOneRankEachWithWhatToDo) {
   const std::string srun = refusal_of(launch_in(kStep), 1);
   for (const char* part : {"srun started 4 processes", "srun --mpi=pmix", "srun --mpi=list"})
     EXPECT_NE(srun.find(part), std::string::npos) << part << " in " << srun;
-  Variables other = kStep;
-  other["PMI_RANK"] = "3";
-  EXPECT_NE(refusal_of(launch_in(other), 1).find("does not meet by pmi2"), std::string::npos);
+}
+
+TEST(Launch, RefusesAStepOfSrunWhoseProcessesCannotMeet) {
+  require_meeting({});
+  require_meeting(launch_in(kOpenMpi));
+  Variables met = kStep;
+  met["PMIX_RANK"] = "3";
+  require_meeting(launch_in(met));
+  Variables alone = kStep;
+  alone["SLURM_STEP_NUM_TASKS"] = "1";
+  require_meeting(launch_in(alone));
+  try {
+    require_meeting(launch_in(kStep));
+    FAIL();
+  } catch (const Error& error) {
+    for (const char* part :
+         {"srun started 4 processes (SLURM_STEP_NUM_TASKS=4)", "srun --mpi=pmix"})
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+    EXPECT_EQ(error.exit_status(), 2);
+  }
 }
 
 }  // namespace

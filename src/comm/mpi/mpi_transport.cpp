@@ -30,6 +30,7 @@ MpiTransport::MpiTransport(Wire& wire, std::vector<std::string> places, MpiLimit
 
 MpiTransport::~MpiTransport() {
   if (free_loans_.size() < loans_.size()) withdraw();
+  if (const Message* message = left_over(-1, -1)) wire_.note_unasked(message->header);
 }
 
 std::string MpiTransport::name_of(int rank) const {

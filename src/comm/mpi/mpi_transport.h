@@ -34,7 +34,7 @@ class MpiTransport final : public Transport {
  public:
   /// wire: outlives the transport. places: of each rank, as in "p1 t0 d1", for messages; or none.
   MpiTransport(Wire& wire, std::vector<std::string> places, MpiLimits limits = {});
-  /// Withdraws if something it lent was not received.
+  /// Withdraws if something it lent was not received; leaves word of what it did not ask for.
   ~MpiTransport() override;
 
   [[nodiscard]] int rank() const override { return wire_.rank(); }

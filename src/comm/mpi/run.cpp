@@ -102,6 +102,12 @@ void leave(Wire& wire, const WaitLoop& loop) {
   const std::vector<bool>& leaving = wire.leaving();
   wire.note_leave(wire.rank());
   if (wire.rank() > 0) wire.send_frame(0, {.kind = FrameKind::leave});
+  const auto refuse = [&](const Header& header) {
+    fail({.where = format("from rank {} to rank {}", header.from, wire.rank()),
+          .what = format("{}, after the end", text_of(header)),
+          .rule = "what is sent is received"});
+  };
+  if (wire.unasked()) refuse(*wire.unasked());
   const auto listen = [&] {
     wire.poll();
     int peer = 0;
@@ -110,12 +116,8 @@ void leave(Wire& wire, const WaitLoop& loop) {
         wire.stop(peer);
         fail({.what = format("rank {} has failed", peer), .rule = "a rank that fails ends all"});
       }
-      if (frame->kind != FrameKind::leave) {
-        fail({.where = format("from rank {} to rank {}", peer, wire.rank()),
-              .what = format("{}, after the end", text_of(frame->header)),
-              .rule = "what is sent is received"});
-      }
-      wire.note_leave(peer);
+      if (frame->kind == FrameKind::message) refuse(frame->header);
+      if (frame->kind == FrameKind::leave) wire.note_leave(peer);
     }
     return wire.rank() == 0 ? std::count(leaving.begin(), leaving.end(), false) == 0
                             : static_cast<bool>(leaving[0]);
@@ -180,6 +182,7 @@ class Signals {
 void run_mpi(const MpiRun& run, const std::function<void(Port& port)>& body) {
   std::optional<Wire> begun;
   try {
+    require_meeting(run.launch);
     begun.emplace(run.table != nullptr ? *run.table : open_library());
   } catch (...) {
     end_this(run.launch);

@@ -1,8 +1,7 @@
 #pragma once
 #include <array>
 #include <deque>
-#include <memory>
-#include <span>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -78,6 +77,10 @@ class Wire {
   void note_leave(int peer) { leaving_[static_cast<size_t>(peer)] = true; }
   [[nodiscard]] const std::vector<bool>& leaving() const { return leaving_; }
 
+  /// A message came that this rank, which is through, never asked for.
+  void note_unasked(const Header& header) { unasked_ = header; }
+  [[nodiscard]] const std::optional<Header>& unasked() const { return unasked_; }
+
   /// The world is at its end: this rank, or another one, has failed.
   void stop(int failed) { stopped_by_ = failed; }
   [[nodiscard]] int stopped_by() const { return stopped_by_; }  ///< -1: none
@@ -106,6 +109,7 @@ class Wire {
   Place place_ = {};
   int stopped_by_ = -1;
   std::vector<bool> leaving_;  // by rank
+  std::optional<Header> unasked_;
   std::vector<Transfer> transfers_;  // by request
   std::array<Arrival, kAhead> ahead_;
   std::array<int32_t, kAhead> expected_ = {};  // requests of ahead_
