@@ -10,8 +10,12 @@ Inspector::Inspector(engine::Session& session, const config::DebugOptions& optio
     : session_(session), steps_left_(options.inspect_iters), trace_file_(options.trace) {
   if (options.trace) session.add_observer(trace_.emplace(0));
   if (options.dump) {
-    make_folder(*options.dump);
-    session.add_observer(dump_.emplace(session, *options.dump));
+    const model::RunPlan& plan = session.plan();
+    const Path folder = plan.topology.world_size() == 1
+                            ? *options.dump
+                            : *options.dump / format("rank_{}", plan.topology.rank(plan.at).value);
+    make_folder(folder);
+    session.add_observer(dump_.emplace(session, folder));
   }
 }
 

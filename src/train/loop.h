@@ -17,6 +17,7 @@ namespace trireme::train {
 /// What a run is beside its trainer.
 struct Run {
   const TrainOptions& options;
+  World world;
   engine::Session& session;
   Trainer& trainer;
   std::shared_ptr<const data::Batches> validation;  ///< null: no validation
