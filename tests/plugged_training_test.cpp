@@ -121,7 +121,7 @@ TEST_F(PluggedTraining, FindsTheFirstNumberThatIsNotFinite) {
     values[17] = std::numeric_limits<float>::infinity();
     run->session.write_tensor(first, TensorState::parameter, values);
     EXPECT_TRUE(run->trainer.step().skipped);
-    found.push_back(run->trainer.find_non_finite());
+    found.push_back(run->trainer.find_non_finite(run->world()));
   }
   EXPECT_NE(found[1].find("microbatch"), std::string::npos) << found[1];
   EXPECT_EQ(found[0], found[1]);

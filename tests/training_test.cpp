@@ -270,7 +270,7 @@ TEST(NonFinite, StepIsNotTakenAndItsFirstOpIsFound) {
   const train::StepReport report = run.trainer.step();
   EXPECT_TRUE(report.skipped);
   EXPECT_FALSE(std::isfinite(report.gradient_norm));
-  const std::string where = run.trainer.find_non_finite();
+  const std::string where = run.trainer.find_non_finite(run.world());
   EXPECT_NE(where.find("y of product, layer 1, microbatch 0 (0F0)"), std::string::npos) << where;
   EXPECT_NE(where.find("samples 8 to 9"), std::string::npos) << where;
   EXPECT_EQ(run.trainer.position().adam_step, moments_before.adam_step);
@@ -288,7 +288,7 @@ TEST(NonFinite, LookingForItTakesNoStep) {
   TestRun run({});
   run.steps(2);
   const std::vector<float> before = run.state();
-  const std::string where = run.trainer.find_non_finite();
+  const std::string where = run.trainer.find_non_finite(run.world());
   EXPECT_NE(where.find("a fault of the machine"), std::string::npos) << where;
   EXPECT_EQ(run.state(), before);
   TestRun other({});

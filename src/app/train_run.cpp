@@ -145,6 +145,7 @@ void run_rank(const TrainRun& run, const Shared& shared, LocalRank& rank) {
              ranks == 1 ? "" : " per rank", peak.how));
   train::Run training = {
       .options = options,
+      .world = world,
       .session = session,
       .trainer = trainer,
       .world = world,

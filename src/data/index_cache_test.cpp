@@ -151,7 +151,6 @@ TEST_F(IndexCacheTest, NumbersThatPointNowhereAreRefusedInSpiteOfTheirChecksum) 
 }
 
 TEST_F(IndexCacheTest, OneOfManyBuildsAndAllHaveTheSame) {
-  // Processes would do the same: a lock belongs to an open file, not to a thread.
   const std::string built = bytes_of(build());
   std::atomic<int> builds = 0;
   std::vector<std::thread> threads;
@@ -172,6 +171,37 @@ TEST_F(IndexCacheTest, OneOfManyBuildsAndAllHaveTheSame) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(builds, 1);
   EXPECT_EQ(names(), (std::vector<std::string>{identity_.file_name()}));
+}
+
+TEST_F(IndexCacheTest, OneOfManyProcessesBuildsAndAllHaveTheSame) {
+  const std::string built = bytes_of(build());
+  const Path log = Path(folder_) += "-builds";  // a byte for each build
+  write_quickly(log, "");
+  std::vector<pid_t> children;
+  for (int i = 0; i < 8; ++i) {
+    children.push_back(::fork());
+    ASSERT_GE(children.back(), 0);
+    if (children.back() > 0) continue;
+    ThreadPool pool(1);
+    const SampleIndex index = IndexCache(folder_).get(
+        identity_,
+        [&] {
+          const int descriptor = ::open(log.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+          if (::write(descriptor, "b", 1) != 1) ::_exit(2);
+          std::this_thread::sleep_for(milliseconds(100));
+          return build_sample_index(plan_, lengths_, pool);
+        },
+        pool);
+    ::_exit(bytes_of(index) == built ? 0 : 1);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  }
+  EXPECT_EQ(read_file(log), "b");
+  EXPECT_EQ(names(), (std::vector<std::string>{identity_.file_name()}));
+  std::filesystem::remove(log);
 }
 
 TEST_F(IndexCacheTest, WaitsNoLongerThanItsPatienceAndNamesTheHolder) {

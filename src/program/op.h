@@ -44,6 +44,11 @@ inline constexpr size_t kOpKinds = std::variant_size_v<OpSpec>;
 [[nodiscard]] inline bool is_collective(const OpSpec& spec) {
   return is_collective(spec.index());
 }
+/// Whether behind the op its buffer belongs to the exchange, until the wait for it.
+[[nodiscard]] inline bool starts_exchange(const OpSpec& spec) {
+  return std::holds_alternative<AllReduceStart>(spec) ||
+         std::holds_alternative<AllGatherStart>(spec);
+}
 /// Bytes that this rank sends by the op.
 [[nodiscard]] double wire_bytes_of(const OpSpec& spec);
 

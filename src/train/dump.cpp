@@ -22,6 +22,7 @@ void Dump::begin(const schedule::Action& action) {
 }
 
 void Dump::op(const engine::OpRecord& record) {
+  if (program::starts_exchange(record.op.op->spec)) return;  // other ranks reach into its buffer
   const std::vector<program::Operand> operands = program::operands_of(record.op.op->spec);
   for (size_t i = 0; i < operands.size(); ++i) {
     if (operands[i].access == program::Access::read || record.operands[i] == nullptr) continue;

@@ -14,7 +14,8 @@ namespace trireme::train {
 ///   FOLDER/iter_N/weights.safetensors    before the optimizer step, by tensor-table name
 ///   FOLDER/iter_N/gradients.safetensors  of the global batch, before clipping
 ///   FOLDER/iter_N/step.safetensors       what the step's ops wrote: moments, weights, norm
-/// A value that is written twice is there as it was last. Reads everything back: slow.
+/// Tensors are this rank's part. A value that is written twice is there as it was last. Reads
+/// everything back: slow.
 class Dump final : public engine::Observer {
  public:
   Dump(engine::Session& session, Path folder);

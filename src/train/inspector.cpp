@@ -23,8 +23,12 @@ Inspector::Inspector(engine::Session& session, const World& world,
     clock_ = engine::read_first_clock(world.group, world.stream);
   }
   if (options.dump) {
-    make_folder(*options.dump);
-    session.add_observer(dump_.emplace(session, *options.dump));
+    const model::RunPlan& plan = session.plan();
+    const Path folder = plan.topology.world_size() == 1
+                            ? *options.dump
+                            : *options.dump / format("rank_{}", plan.topology.rank(plan.at).value);
+    make_folder(folder);
+    session.add_observer(dump_.emplace(session, folder));
   }
 }
 

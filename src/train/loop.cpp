@@ -119,7 +119,7 @@ void handle_non_finite(Run& run, Reporter& reporter, const StepReport& report) {
           .remedy = "use a smaller --lr or a longer warm-up"});
   }
   const std::string what = format("loss {}, gradient norm {}; first {}", report.loss,
-                                  report.gradient_norm, run.trainer.find_non_finite());
+                                  report.gradient_norm, run.trainer.find_non_finite(run.world));
   if (run.options.batch.on_nan == config::OnNan::skip) {
     reporter.line("");
     warn(format("iteration {} was skipped, weights and optimizer are as before: {}",

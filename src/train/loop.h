@@ -18,6 +18,7 @@ namespace trireme::train {
 /// What a run is beside its trainer.
 struct Run {
   const TrainOptions& options;
+  World world;
   engine::Session& session;
   Trainer& trainer;
   World world;

@@ -37,8 +37,29 @@ NonFiniteFinder::~NonFiniteFinder() {
   session_.remove_observer(*this);
 }
 
+void NonFiniteFinder::begin(const schedule::Action& action) {
+  if (found()) return;
+  action_ = action;
+  ops_ = 0;
+}
+
+std::string NonFiniteFinder::place_in_flow() const {
+  const model::RunPlan& plan = session_.plan();
+  const int stage = action_.chunk.value * plan.topology.pipeline() + plan.at.pipeline;
+  const bool forward = action_.kind == schedule::ActionKind::forward;
+  const bool reduces = !schedule::has_microbatch(action_.kind);
+  return format("{}{:09}{:09}{:09}{:09}{:09}",
+                forward   ? 0
+                : reduces ? 2
+                          : 1,
+                action_.microbatch.value, plan.at.data,
+                forward ? stage : plan.layout.stages() - 1 - stage, ops_, plan.at.tensor);
+}
+
 void NonFiniteFinder::op(const engine::OpRecord& record) {
   if (found()) return;
+  ++ops_;
+  if (program::starts_exchange(record.op.op->spec)) return;  // other ranks reach into its buffer
   const std::vector<program::Operand> operands = program::operands_of(record.op.op->spec);
   for (size_t i = 0; i < operands.size(); ++i) {
     const program::Operand& operand = operands[i];

@@ -15,9 +15,7 @@ class NonFiniteFinder final : public engine::Observer {
   explicit NonFiniteFinder(engine::Session& session);
   ~NonFiniteFinder() override;
 
-  void begin(const schedule::Action& action) override {
-    if (!found()) action_ = action;
-  }
+  void begin(const schedule::Action& action) override;
   void op(const engine::OpRecord& record) override;
 
   [[nodiscard]] bool found() const { return !text_.empty(); }
@@ -25,10 +23,14 @@ class NonFiniteFinder final : public engine::Observer {
   [[nodiscard]] const std::string& text() const { return text_; }
   /// The action in which it was.
   [[nodiscard]] const schedule::Action& action() const { return action_; }
+  /// Of what several ranks found that is the cause whose text sorts first: such numbers go from
+  /// forward to backward, along the stages, and to ranks that add up. Digits alone.
+  [[nodiscard]] std::string place_in_flow() const;
 
  private:
   engine::Session& session_;
   schedule::Action action_;
+  int ops_ = 0;  // of the action so far
   std::vector<std::byte> bytes_;
   std::string text_;
 };

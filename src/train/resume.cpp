@@ -29,6 +29,13 @@ Differences pick(Differences all, const std::array<const char*, N>& names, bool 
   return all;
 }
 
+// A global batch that is not given is one microbatch of each data rank.
+config::BatchOptions with_batch(config::BatchOptions batch, const parallel::Topology& ranks) {
+  if (!batch.global_batch_size && !batch.step_batch_size_schedule)
+    batch.global_batch_size = batch.micro_batch_size * ranks.data();
+  return batch;
+}
+
 std::string layout_text(const parallel::Topology& ranks, int64_t micro_batch) {
   return format("p {} x t {} x d {} with microbatches of {}", ranks.pipeline(), ranks.tensor(),
                 ranks.data(), micro_batch);
@@ -92,7 +99,8 @@ void require_continuable(const checkpoint::CheckpointReader& reader, const Train
   Differences course = pick(config::differences(saved.model, options.model),
                             std::array{"hidden-dropout", "attention-dropout"}, true);
   for (Differences more :
-       {pick(config::differences(saved.batch, options.batch),
+       {pick(config::differences(with_batch(saved.batch, reader.manifest().run.ranks),
+                                 with_batch(options.batch, ranks)),
              std::array{"global-batch-size", "rampup-batch-size", "step-batch-size-schedule"},
              true),
         config::differences(saved.optimizer, options.optimizer)}) {

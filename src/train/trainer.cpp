@@ -125,19 +125,29 @@ double sum_losses(const parallel::Topology& topology, std::span<const double> to
   return loss;
 }
 
-std::string Trainer::find_non_finite() {
+std::string Trainer::find_non_finite(const World& world) {
   feed_.seek(last_first_);
   const data::GlobalBatch batch = feed_.begin();
   write_step_scalars(rate_.at(position_.scheduler_samples), batch.counted_tokens);
   NonFiniteFinder finder(session_);
   forward_backward(batch);
-  if (!finder.found())
+
+  const std::vector<std::string> found = together(world, [&]() -> std::string {
+    if (!finder.found()) return "";
+    const int64_t b = session_.plan().batch.sequences;
+    const int64_t sample = batch.first +
+                           finder.action().microbatch.value * b * session_.plan().topology.data() +
+                           session_.plan().at.data * b;
+    return format("{}:{}{}; samples {} to {}", finder.place_in_flow(),
+                  world.size() == 1 ? "" : place() + ", ", finder.text(), sample, sample + b - 1);
+  });
+  std::string first;
+  for (const std::string& one : found) {
+    if (!one.empty() && (first.empty() || one < first)) first = one;
+  }
+  if (first.empty())
     return "running the batch again gave finite numbers only: a fault of the machine";
-  const int64_t b = session_.plan().batch.sequences;
-  const int64_t sample = batch.first +
-                         finder.action().microbatch.value * b * session_.plan().topology.data() +
-                         session_.plan().at.data * b;
-  return format("{}; samples {} to {}", finder.text(), sample, sample + b - 1);
+  return first.substr(first.find(':') + 1);
 }
 
 void Trainer::write_step_scalars(double learning_rate, int64_t counted_tokens) {

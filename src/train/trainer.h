@@ -7,6 +7,7 @@
 #include "engine/session.h"
 #include "train/batch_course.h"
 #include "train/learning_rate.h"
+#include "train/together.h"
 
 namespace trireme::train {
 
@@ -65,9 +66,9 @@ class Trainer {
   StepReport step();
 
   /// Runs the last batch again, watching every op: where its first number that is not finite
-  /// appeared, with the samples of that microbatch. For a batch that was skipped, whose weights are
-  /// still the same.
-  [[nodiscard]] std::string find_non_finite();
+  /// appeared, on which rank, with the samples of that microbatch. For a batch that was skipped,
+  /// whose weights are still the same. Called by all ranks, which get the same.
+  [[nodiscard]] std::string find_non_finite(const World& world);
 
  private:
   void write_step_scalars(double learning_rate, int64_t counted_tokens);
