@@ -123,8 +123,7 @@ int run(const VerifyCommandOptions& command, const config::OptionSet& set) {
     model::RunRequest request = decided.request;
     request.at = rank.at();
     train::require_memory(request, model::plan_run(request), bytes, *rank.backend().device);
-    const std::optional<int64_t> loaded =
-        told_by_first({rank.world(), rank.host_stream()}, chosen);
+    const std::optional<int64_t> loaded = told_by_first({rank.world(), rank.host_stream()}, chosen);
     const auto start = [&](engine::Session& session, ThreadPool& cores) {
       if (!loaded) {
         train::initialise_weights(session, seed, cores);

@@ -1,8 +1,9 @@
 """Ranks that are processes: what they exchange, and how all end when something goes wrong with one of them.
 
-mpi_test.py FOLDER [UNITTEST-OPTION...]: FOLDER has mpi_ranks and mpi_faults. Needs mpirun, and fails without it.
+mpi_test.py FOLDER [UNITTEST-OPTION...]: FOLDER has mpi_ranks, mpi_faults and trireme. Needs mpirun, and fails without it.
 """
 
+import json
 import os
 import pathlib
 import re
@@ -68,6 +69,21 @@ class Exchanges(unittest.TestCase):
     def test_are_those_of_threads_over_tcp(self):
         outcome = run(3, "mpi_ranks", launcher=("--mca", "pml", "ob1", "--mca", "btl", "self,tcp"))
         self.assertEqual(outcome.status, 0, outcome)
+
+
+class Verification(unittest.TestCase):
+    OPTIONS = ("verify --num-layers 8 --hidden-size 256 --num-attention-heads 8 --seq-length 128 --micro-batch-size 2 "
+               "--global-batch-size 32 --train-iters 100 --lr 1e-3 --vocab-size 1000 --mock-data --scale tiny --json "
+               "--pipeline-model-parallel-size 2 --tensor-model-parallel-size 2").split()
+
+    def test_says_of_processes_what_it_says_of_threads(self):
+        processes = run(8, "trireme", *self.OPTIONS)
+        self.assertEqual(processes.status, 0, processes)
+        threads = subprocess.run([FOLDER / "trireme", *self.OPTIONS, "--ranks", "8"], capture_output=True, text=True,
+                                 timeout=LONG)
+        self.assertEqual(threads.returncode, 0, threads)
+        self.assertTrue(json.loads(threads.stdout)["sound"])
+        self.assertEqual(processes.said, threads.stdout)
 
 
 class Faults(unittest.TestCase):
