@@ -148,7 +148,6 @@ void run_rank(const TrainRun& run, const Shared& shared, LocalRank& rank) {
       .world = world,
       .session = session,
       .trainer = trainer,
-      .world = world,
       .validation = shared.data.validation,
       .rates = {.train_iterations = course.iterations, .peak_flops = peak.flops * ranks},
       .validation_batch = course.batch.largest(),

@@ -21,7 +21,6 @@ struct Run {
   World world;
   engine::Session& session;
   Trainer& trainer;
-  World world;
   std::shared_ptr<const data::Batches> validation;  ///< null: no validation
   RunRates rates;
   int64_t validation_batch = 0;  ///< sequences of one of the --eval-iters batches
