@@ -105,8 +105,8 @@ class LoopOfRanksInFolder : public checkpoint::TestFolder {
 TEST_F(LoopOfRanksInFolder, DumpsEachRanksPartInAFolderOfItsOwnWithoutChangingBits) {
   const Cut cut = {.p = 2, .t = 2};
   const Result plain = run(Model(), cut);
-  on_ranks(cut, [&](RankRun& rank, const train::World&) {
-    train::Inspector inspector(rank.session, {.dump = folder(), .inspect_iters = 1});
+  on_ranks(cut, [&](RankRun& rank, const train::World& world) {
+    train::Inspector inspector(rank.session, world, {.dump = folder(), .inspect_iters = 1});
     for (int64_t i = 1; i <= 2; ++i) {
       inspector.start_iteration(i);
       EXPECT_EQ(rank.trainer.step().loss, plain.losses[static_cast<size_t>(i - 1)]);
