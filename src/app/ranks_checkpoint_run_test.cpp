@@ -2,6 +2,7 @@
 // the other subcommands.
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <vector>
 
 #include "app/run_fixture.h"
@@ -28,14 +29,12 @@ class RanksCheckpointRun : public RunTest {
   // Losses of training and validation as they are in a metrics file, to the last digit.
   static std::vector<double> numbers(const char* file) {
     std::vector<double> found;
-    std::string line;
-    for (const char c : losses(folder_ / file)) {
-      if (c != '\n') {
-        line += c;
-        continue;
+    std::istringstream lines(read_file(folder_ / file));
+    for (std::string line; std::getline(lines, line);) {
+      const auto json = nlohmann::json::parse(line);
+      for (const char* name : {"loss", "validation_loss"}) {
+        if (json.contains(name)) found.push_back(json[name]);
       }
-      found.push_back(std::stod(line.substr(line.find(':') + 1)));
-      line.clear();
     }
     return found;
   }
@@ -93,7 +92,7 @@ TEST_F(RanksCheckpointRun, OfEightIsReadByTheOtherSubcommands) {
   // The first validation takes the first 16 samples.
   EXPECT_NEAR(nlohmann::json::parse(evaluated.text)["results"][0]["loss"].get<double>(),
               numbers("read.jsonl").back(), 1e-5);
-  const Outcome generated = run("generate --load read --prompt 'the rower' --max-new-tokens 5");
+  const Outcome generated = run("generate --load read --prompt 'the rower' --num-tokens 5");
   EXPECT_EQ(generated.status, 0) << generated.text;
 }
 

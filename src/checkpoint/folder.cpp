@@ -104,6 +104,17 @@ std::optional<int64_t> latest_iteration(const Path& root) {
   return iteration;
 }
 
+void require_files(const Path& folder, const Contents& contents) {
+  for (const StoredFile& file : contents.files) {
+    std::error_code error;
+    const uint64_t bytes = std::filesystem::file_size(folder / file.name, error);
+    if (error) fail_path("examine", folder / file.name, error.value());
+    if (bytes != file.bytes)
+      fail_damaged((folder / file.name).string(),
+                   format("{} bytes, saved as {}", bytes, file.bytes));
+  }
+}
+
 Manifest read_manifest(const Path& root, int64_t iteration) {
   const Path folder = iteration_folder(root, iteration);
   const Path path = folder / kManifestFile;
@@ -119,14 +130,7 @@ Manifest read_manifest(const Path& root, int64_t iteration) {
     fail_damaged(path.string(), format("the checkpoint of iteration {}", manifest.run.iteration),
                  format("the folder says iteration {}", iteration));
   }
-  for (const StoredFile& file : manifest.contents.files) {
-    std::error_code error;
-    const uint64_t bytes = std::filesystem::file_size(folder / file.name, error);
-    if (error) fail_path("examine", folder / file.name, error.value());
-    if (bytes != file.bytes)
-      fail_damaged((folder / file.name).string(),
-                   format("{} bytes, saved as {}", bytes, file.bytes));
-  }
+  require_files(folder, manifest.contents);
   return manifest;
 }
 

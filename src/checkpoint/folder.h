@@ -11,7 +11,8 @@
 // The folder that --save names: iter_0000100/, iter_0000200/, ..., and
 // latest_checkpointed_iteration.txt. Names that begin with a dot are this room's own:
 // ".iter_N.tmp-X" is a save under way, or what a killed one left; ".iter_N.old" stands in for
-// iter_N while that is replaced where the file system cannot exchange two names.
+// iter_N while that is replaced where the file system cannot exchange two names;
+// ".iter_probe.tmp-X" is probe.h's.
 
 namespace trireme::checkpoint {
 
@@ -24,6 +25,9 @@ namespace trireme::checkpoint {
 /// What latest_checkpointed_iteration.txt says; none where there is no such file (nothing was saved
 /// here). Throws where it says no number.
 [[nodiscard]] std::optional<int64_t> latest_iteration(const Path& root);
+
+/// Throws unless the files are in the folder, with their sizes. Contents are not looked at.
+void require_files(const Path& folder, const Contents& contents);
 
 /// The manifest of a checkpoint whose files are all there with their sizes. Throws otherwise.
 /// Contents of files are not looked at; CheckpointReader does that.

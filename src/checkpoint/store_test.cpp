@@ -237,6 +237,32 @@ TEST_F(Checkpoint, RetentionRemovesFoldersAndSparesDamagedOnes) {
                                                "latest_checkpointed_iteration.txt"}));
 }
 
+// As where another host wrote into a folder of its own under the same name.
+TEST_F(Checkpoint, IsNotCommittedWithoutTheFilesOfAllRanks) {
+  tiny::save(root_, 100, 1);
+  for (const bool there : {true, false}) {
+    CheckpointWriter writer(root_, 200);
+    std::vector<SliceToWrite> slices;
+    for (const tiny::Held& held : tiny::held_by({}, {})) slices.push_back(held.slice);
+    SliceWriter part(writer.folder(), slices);
+    for (size_t i = 0; i < slices.size(); ++i)
+      part.write(i, tiny::bytes_of_slice(slices[i].tensor, slices[i].slice, 1, std::byte{0}));
+    const std::vector<Contents> parts = {part.finish()};
+    const Path file = writer.folder() / "model-p0-t0.safetensors";
+    std::filesystem::remove(file);
+    if (there) replace_file(file, "short");
+    try {
+      writer.commit(tiny::run_state(200, 1), parts);
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_SAYS(std::string(error.what()), there ? "5 bytes, saved as" : "cannot examine");
+    }
+  }
+  EXPECT_EQ(names(),
+            (std::vector<std::string>{"iter_0000100", "latest_checkpointed_iteration.txt"}));
+  tiny::expect_saved(CheckpointReader::open(root_), 100, 1);
+}
+
 TEST_F(Checkpoint, IntoAFolderThatCannotBeMadeSaysSo) {
   replace_file(folder() / "file", "");
   try {

@@ -134,6 +134,7 @@ void CheckpointWriter::commit(const RunState& run, std::span<const Contents> par
   TRIREME_ASSERT(static_cast<int>(parts.size()) == run.ranks.world_size(), "one part per rank");
   const Manifest manifest = {.run = run, .contents = merge(parts)};
   require_whole(manifest.contents, folder_.string());
+  require_files(folder_, manifest.contents);  // that others wrote, perhaps on other hosts
   const std::string text = to_json(manifest);
   const auto file = disk_.create(folder_ / kManifestFile);
   file->write(std::as_bytes(std::span(text)));

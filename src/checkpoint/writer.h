@@ -78,8 +78,8 @@ class CheckpointWriter {
   [[nodiscard]] const Path& folder() const { return folder_; }
 
   /// run.iteration is the constructor's; parts: one of each rank of run.ranks. Throws where the
-  /// parts do not make a whole checkpoint or a file call fails; what was saved before is then still
-  /// whole, or this checkpoint has already taken its place.
+  /// parts do not make a whole checkpoint, their files are not seen, or a file call fails; what was
+  /// saved before is then still whole, or this checkpoint has already taken its place.
   void commit(const RunState& run, std::span<const Contents> parts);
 
  private:
