@@ -5,14 +5,11 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <optional>
 
-#include "comm/local/solo.h"
 #include "core/error.h"
 #include "core/format.h"
-#include "device/cpu/cpu_device.h"
-#include "engine/initialise.h"
 #include "train/verify_exchange.h"
+#include "train/verify_one_rank.h"
 #include "train/verify_rounding.h"
 #include "train/verify_values.h"
 
@@ -25,30 +22,10 @@ using program::StepScalar;
 constexpr std::array<TensorState, 3> kKept = {TensorState::parameter, TensorState::first_moment,
                                               TensorState::second_moment};
 
+// A layer has two blocks, and Megatron-LM's names say which of them a tensor is of.
 int position_of(const parallel::Tensor& tensor, const Roundings& roundings) {
   return roundings.position(tensor.place, tensor.name.find("mlp") != std::string::npos);
 }
-
-// The one-rank run, on the first rank's cores.
-struct OneRank {
-  OneRank(const Verification& run, const Roundings& roundings, int threads)
-      : device(threads),
-        session(
-            model::plan_run(one_rank_request(run.request, threads)),
-            {.device = &device, .kernels = &ops::cpu_kernels(), .profile = {.threads = threads}},
-            solo),
-        trainer(session, run.data, run.course, run.rate, run.seed, run.reading),
-        values(session, roundings) {
-    if (run.overfit) trainer.overfit();
-    trainer.resume(run.start(session, device.pool()));
-  }
-
-  device::CpuDevice device;
-  comm::SoloCommunicator solo;
-  engine::Session session;
-  Trainer trainer;
-  ValueRecorder values;
-};
 
 class Verifier {
  public:
@@ -68,10 +45,9 @@ class Verifier {
   VerifyReport run() {
     trainer_.resume(run_.start(session_, rank_.pool));
     compare_start();
-    if (one_rank_) move_constant_vectors(one_rank_->session, one_rank_->device.pool());
-    take_over();
+    if (one_rank_) one_rank_->move_constant_vectors();
     for (step_ = 1; step_ <= run_.steps; ++step_) {
-      // Between gathers that all ranks take part in: who fails in a step ends all.
+      take_over();
       StepReport reference;
       if (one_rank_) reference = one_rank_->trainer.step();
       const StepReport own = trainer_.step();
@@ -80,7 +56,6 @@ class Verifier {
       compare_gradients();
       compare_moments();
       compare_update(own.learning_rate);
-      take_over();
     }
     return join_reports(rank_.world, rank_.host_stream, comparisons_);
   }
@@ -139,31 +114,6 @@ class Verifier {
         add_difference(one, part.slice, read(id, state));
         comparisons_.push_back(one);
       });
-    }
-  }
-
-  static void move_constant_vectors(engine::Session& session, ThreadPool& pool) {
-    const parallel::TensorTable& table = session.plan().table;
-    for (int i = 0; i < table.size(); ++i) {
-      const TensorId id{i};
-      if (table[id].shape.rank() != 1) continue;
-      std::vector<float> values(static_cast<size_t>(session.slice_elements(id)));
-      session.read_tensor(id, TensorState::parameter, values);
-      const bool constant = std::all_of(values.begin(), values.end(),
-                                        [&](float value) { return value == values.front(); });
-      if (!constant) continue;
-      const Shape row = {1, static_cast<int64_t>(values.size())};
-      const parallel::Tensor normal = {.name = table[id].name,
-                                       .shape = row,
-                                       .init = {.kind = parallel::Init::Kind::normal,
-                                                .deviation = session.plan().shape.init_deviation,
-                                                .site = RandomSite::init_word_embeddings,
-                                                .layer = static_cast<uint32_t>(1 + i)}};
-      std::vector<float> offsets(values.size());
-      engine::initial_values(normal, {.offset = {0, 0}, .extent = row, .storage = row}, 0, pool,
-                             offsets);
-      std::transform(values.begin(), values.end(), offsets.begin(), values.begin(), std::plus<>());
-      session.write_tensor(id, TensorState::parameter, values);
     }
   }
 
@@ -325,18 +275,6 @@ class Verifier {
 };
 
 }  // namespace
-
-model::RunRequest one_rank_request(const model::RunRequest& request, int threads) {
-  const int d = request.topology.data();
-  model::RunRequest one = {.shape = request.shape,
-                           .batch = request.batch,
-                           .smaller_batches = request.smaller_batches,
-                           .optimizer = request.optimizer,
-                           .profile = {.threads = threads}};
-  one.batch.microbatches *= d;
-  for (int& microbatches : one.smaller_batches) microbatches *= d;
-  return one;
-}
 
 VerifyReport verify(const Verification& run, const VerifyRank& rank) {
   return Verifier(run, rank).run();
