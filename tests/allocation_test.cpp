@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <barrier>
 #include <cstdlib>
 #include <thread>
 
@@ -11,7 +12,7 @@
 #include "core/format.h"
 #include "data/indexed_writer.h"
 #include "data/open_sources.h"
-#include "test_run.h"
+#include "eight_ranks.h"
 
 namespace trireme {
 namespace {
@@ -143,6 +144,73 @@ TEST_F(AllocationsOfARun, AreNoneInAnEvaluation) {
         run.session, run.batches, 0, 5 * run.session.plan().global_batch(schedule.microbatches),
         {.threads = readers}));
     watch.expect_none(4, format("4 batches of an evaluation, {} readers", readers));
+  }
+}
+
+// Of all ranks together: counts from where the last one begins a step's first action to where the
+// last one ends its last, and holds the others until then.
+class StepWatch final : public engine::Observer {
+ public:
+  // What the ranks share.
+  struct Meeting {
+    explicit Meeting(int ranks)
+        : begins(ranks, Turn{*this, true}), ends(ranks, Turn{*this, false}) {}
+    // Run by the last one to come.
+    struct Turn {
+      Meeting& meeting;
+      bool begin;
+      void operator()() const noexcept {
+        if (begin) {
+          testing_memory::start_counting();
+        } else {
+          const Allocations one = testing_memory::stop_counting();
+          meeting.all.by_new += one.by_new;
+          meeting.all.by_map += one.by_map;
+          meeting.all.by_malloc += one.by_malloc;
+          ++meeting.steps;
+        }
+      }
+    };
+    std::barrier<Turn> begins;
+    std::barrier<Turn> ends;
+    Allocations all;
+    int steps = 0;
+  };
+
+  StepWatch(Meeting& meeting, const schedule::Schedule& schedule)
+      : meeting_(meeting), actions_(schedule.actions.size()) {}
+  void begin(const schedule::Action&) override {
+    if (done_++ % actions_ == 0) meeting_.begins.arrive_and_wait();
+  }
+  void end(const schedule::Action&) override {
+    if (done_ % actions_ == 0) meeting_.ends.arrive_and_wait();
+  }
+
+ private:
+  Meeting& meeting_;
+  size_t actions_;
+  size_t done_ = 0;
+};
+
+TEST(Allocations, AreNoneInAStepOfEightRanksBehindTheFirst) {
+  EightRanks eight;
+  eight.model.shape.layers = 4;
+  Cut interleaved = eight.cut;
+  interleaved.v = 2;
+  Cut threaded = eight.cut;
+  threaded.threads = 2;
+  for (const Cut& cut : {eight.cut, interleaved, threaded}) {
+    StepWatch::Meeting meeting(EightRanks::kRanks);
+    comm::run_ranks({.ranks = EightRanks::kRanks, .places = eight.places}, [&](comm::Port& port) {
+      RankRun rank(port, eight.model, cut);
+      static_cast<void>(rank.trainer.step());
+      StepWatch watch(meeting, rank.session.plan().largest_batch().schedule);
+      rank.session.add_observer(watch);
+      for (int step = 0; step < 6; ++step) static_cast<void>(rank.trainer.step());
+      rank.session.remove_observer(watch);
+    });
+    EXPECT_EQ(meeting.steps, 6);
+    testing_memory::expect_none(meeting.all, "6 steps of " + cut.text());
   }
 }
 

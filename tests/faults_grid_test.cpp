@@ -1,7 +1,8 @@
-// One fault in each message of a training step.
+// One fault in each message of a training step; one failure in each moment of each rank.
 
 #include <gtest/gtest.h>
 
+#include "failing_rank.h"
 #include "faults_run.h"
 
 namespace trireme {
@@ -22,6 +23,14 @@ TEST(EveryMessage, ThatComesTwiceIsRefused) {
 TEST(EveryMessage, ThatStraysIsRefused) {
   PlantedFaults(true).expect_refused_when_misrouted();
 }
+
+class EveryMoment : public testing::TestWithParam<int> {};
+
+TEST_P(EveryMoment, OfARankThatFailsIsToldAsItsOwn) {
+  expect_told_in_moments({GetParam()}, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(OfEveryRank, EveryMoment, testing::Range(0, EightRanks::kRanks));
 
 }  // namespace
 }  // namespace trireme

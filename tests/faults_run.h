@@ -13,7 +13,7 @@
 #include "comm/lanes.h"
 #include "comm/record/faulty_transport.h"
 #include "core/error.h"
-#include "parallel_run.h"
+#include "eight_ranks.h"
 
 namespace trireme {
 
@@ -23,8 +23,7 @@ struct Planted {
   uint64_t message = 0;
 };
 
-/// A step by every kind of exchange that there is in training: (2, 2, 2), scatter/gather, tied
-/// embeddings, several buckets.
+/// A step of all eight.
 class FaultyStep {
  public:
   struct Outcome {
@@ -33,23 +32,13 @@ class FaultyStep {
     std::vector<comm::SentMessages> sent;  ///< by rank
   };
 
-  FaultyStep() : topology_(cut_.p, cut_.t, cut_.d) {
-    model_.shape.layers = 2;
-    model_.shape.hidden = 8;
-    model_.shape.heads = 2;
-    model_.shape.ffn = 32;
-    model_.global_batch = 4;
-    for (int rank = 0; rank < topology_.world_size(); ++rank)
-      places_.push_back(topology_.coordinates(Rank{rank}).text());
-  }
-
   [[nodiscard]] Outcome run(Planted where, comm::Fault fault,
                             std::chrono::milliseconds limit) const {
-    const auto ranks = static_cast<size_t>(topology_.world_size());
+    const auto ranks = static_cast<size_t>(EightRanks::kRanks);
     Outcome outcome = {.sent = std::vector<comm::SentMessages>(ranks)};
     std::mutex mutex;
     comm::LocalRun local = {
-        .ranks = topology_.world_size(), .places = places_, .patience = {.limit = limit}};
+        .ranks = EightRanks::kRanks, .places = eight_.places, .patience = {.limit = limit}};
     local.between = [&](std::unique_ptr<comm::Transport> inner) {
       const int rank = inner->rank();
       const comm::Plant plant =
@@ -59,7 +48,7 @@ class FaultyStep {
     };
     try {
       comm::run_ranks(local, [&](comm::Port& port) {
-        RankRun rank(port, model_, cut_);
+        RankRun rank(port, eight_.model, eight_.cut);
         static_cast<void>(rank.trainer.step());
         port.set_action("the end");
         port.finish(rank.session.stream());
@@ -75,26 +64,14 @@ class FaultyStep {
     return outcome;
   }
 
-  /// As in "rank 5 (p1 t0 d1)".
-  [[nodiscard]] std::string name_of(int rank) const {
-    return format("rank {} ({})", rank, places_[static_cast<size_t>(rank)]);
-  }
   [[nodiscard]] std::string text_of(const comm::Header& header) const {
-    return format("{}, from {} to {}", comm::text_of(header), name_of(header.from),
-                  name_of(header.to));
+    return format("{}, from {} to {}", comm::text_of(header), eight_.name_of(header.from),
+                  eight_.name_of(header.to));
   }
-  /// As a rank's messages begin: "[rank 5 = p1 t0 d1]".
-  [[nodiscard]] std::string place_of(int rank) const {
-    return format("[rank {} = {}]", rank, places_[static_cast<size_t>(rank)]);
-  }
-  [[nodiscard]] int ranks() const { return topology_.world_size(); }
+  [[nodiscard]] const EightRanks& eight() const { return eight_; }
 
  private:
-  Cut cut_ = {
-      .p = 2, .t = 2, .d = 2, .scatter_gather = true, .reduction = {.bucket_elements = 600}};
-  Model model_;
-  parallel::Topology topology_;
-  std::vector<std::string> places_;
+  EightRanks eight_;
 };
 
 /// Plants a fault in messages of a step, in one after the other, in several worlds at once: most of
@@ -111,7 +88,7 @@ class PlantedFaults {
   explicit PlantedFaults(bool all) : clean_(step_.run({}, comm::Fault::none, kPlenty)) {
     EXPECT_EQ(clean_.failure, "");
     std::set<std::tuple<comm::Verb, comm::Traffic, int, bool>> kinds;
-    for (int rank = 0; rank < step_.ranks(); ++rank) {
+    for (int rank = 0; rank < EightRanks::kRanks; ++rank) {
       const std::vector<comm::Header>& headers = sent_by(rank);
       for (uint64_t message = 0; message < headers.size(); ++message) {
         const comm::Header& header = headers[message];
@@ -157,7 +134,6 @@ class PlantedFaults {
     for (std::thread& thread : threads) thread.join();
   }
 
-  [[nodiscard]] const FaultyStep& step() const { return step_; }
   [[nodiscard]] size_t size() const { return places_.size(); }
 
   void expect_same_bits_when_delayed() const {
@@ -181,9 +157,10 @@ class PlantedFaults {
       EXPECT_TRUE(has(text, "still not here: "));
       const auto waits = [&](int rank, int for_whom) {
         for (const std::string& line : lines_of(text)) {
-          const bool is_its = line.find(step_.place_of(rank)) == 0 ||
-                              line.find("  " + step_.name_of(rank) + " was waiting in ") == 0;
-          if (is_its && has(line, step_.name_of(for_whom))) return true;
+          const bool is_its =
+              line.find(step_.eight().place_of(rank)) == 0 ||
+              line.find("  " + step_.eight().name_of(rank) + " was waiting in ") == 0;
+          if (is_its && has(line, step_.eight().name_of(for_whom))) return true;
         }
         return false;
       };
@@ -231,7 +208,7 @@ class PlantedFaults {
   }
   void expect_both_ends(const Found& found) const {
     for (const int end : {found.planted.from, found.planted.to})
-      EXPECT_TRUE(has(found.outcome.failure, step_.name_of(end)));
+      EXPECT_TRUE(has(found.outcome.failure, step_.eight().name_of(end)));
     EXPECT_TRUE(has(found.outcome.failure, std::string(name_of(found.planted.verb))));
   }
   [[nodiscard]] const std::vector<comm::Header>& sent_by(int rank) const {

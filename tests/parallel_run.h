@@ -148,13 +148,16 @@ inline void put_slice(const parallel::Tensor& tensor, const parallel::Slice& sli
 
 /// A rank at work, for what a test wants to do with it.
 struct RankRun {
+  /// source: of the samples; by default sequences that can be learnt.
   RankRun(comm::Port& its_port, const Model& model, const Cut& cut,
-          const ops::KernelTable& kernels = ops::cpu_kernels())
+          const ops::KernelTable& kernels = ops::cpu_kernels(),
+          std::shared_ptr<const data::SampleSource> source = nullptr)
       : port(its_port),
         device(cut.threads),
         groups(port, parallel::Topology(cut.p, cut.t, cut.d, cut.rank_order)),
         batches(std::make_shared<const data::Batches>(
-            std::make_shared<RuleSamples>(model.shape.length, model.shape.vocabulary),
+            source ? std::move(source)
+                   : std::make_shared<RuleSamples>(model.shape.length, model.shape.vocabulary),
             data::BatchRules{.vocab_size = model.shape.vocabulary})),
         session(model::plan_run(request_of(model, cut, port.rank())),
                 {.device = &device, .kernels = &kernels, .profile = {.threads = cut.threads}},

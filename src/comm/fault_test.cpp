@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <condition_variable>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -317,6 +318,45 @@ TEST(Faults, ARankThatEndsWithAnExchangeUnderWayIsNamed) {
       static_cast<void>(world.start_send(*member.stream, 1, &value, 4, Traffic::token));
   });
   EXPECT_TRUE(has(failure, "rank 0 (p0 t0 d0): it ended while others")) << failure;
+}
+
+TEST(Faults, ARankThatIsStuckIsToldWhileItIs) {
+  std::mutex mutex;
+  std::condition_variable goes_on;
+  bool stuck = true;
+  std::string told;
+  LocalRun run = {.ranks = 3,
+                  .places = places(3),
+                  .patience = {.limit = std::chrono::milliseconds(200)},
+                  .stuck =
+                      [&](const std::exception_ptr& cause) {
+                        try {
+                          std::rethrow_exception(cause);
+                        } catch (const Error& error) {
+                          told = error.what();
+                        }
+                        const std::lock_guard lock(mutex);
+                        stuck = false;
+                        goes_on.notify_one();
+                      },
+                  .stuck_after = std::chrono::milliseconds(200)};
+  std::string failure;
+  try {
+    testing::run_members(run, [&](Member& member) {
+      if (member.port.rank() == 1) {
+        std::unique_lock lock(mutex);
+        goes_on.wait(lock, [&] { return !stuck; });
+        return;
+      }
+      member.port.set_action("1F3");
+      member.port.finish(*member.stream);
+    });
+  } catch (const Error& error) {
+    failure = error.what();
+  }
+  EXPECT_TRUE(has(told, "waiting in 1F3: after ")) << told;
+  EXPECT_TRUE(has(told, "rank 1 (p0 t1 d0) was not waiting")) << told;
+  EXPECT_EQ(failure, told);
 }
 
 TEST(Faults, OnlyWaitingCounts) {
