@@ -7,10 +7,12 @@
 
 #include "bench/machine.h"
 #include "bench/op_profile.h"
+#include "comm/local/run.h"
 #include "comm/local/solo.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "device/cpu/cpu_device.h"
+#include "engine/groups.h"
 #include "generate/generator.h"
 #include "train/checkpointing.h"
 
@@ -21,18 +23,22 @@ constexpr int64_t kWords = 50257;
 constexpr int64_t kHidden = 768;
 constexpr int64_t kPositions = 1024;
 
+model::GptShape gpt2_shape() {
+  return {.layers = 12,
+          .hidden = kHidden,
+          .heads = 12,
+          .ffn = 4 * kHidden,
+          .length = kPositions,
+          .positions = kPositions,
+          .vocabulary = kWords};
+}
+
 void bench(int64_t places, int64_t prompt_tokens, int64_t tokens, const generate::Sampling& how) {
   device::CpuDevice cpu(usable_cores());
   comm::SoloCommunicator solo;
   const program::BackendProfile profile = {.threads = cpu.pool().threads()};
   engine::Session session(
-      model::plan_run({.shape = {.layers = 12,
-                                 .hidden = kHidden,
-                                 .heads = 12,
-                                 .ffn = 4 * kHidden,
-                                 .length = kPositions,
-                                 .positions = kPositions,
-                                 .vocabulary = kWords},
+      model::plan_run({.shape = gpt2_shape(),
                        .profile = profile,
                        .train = false,
                        .decode = {.capacity = prompt_tokens + tokens, .places = places}}),
@@ -82,6 +88,41 @@ void bench(int64_t places, int64_t prompt_tokens, int64_t tokens, const generate
   say(ops.text(static_cast<double>(tokens - 1), "step"));
 }
 
+// The same model cut over ranks of one thread each; answers from prompts of one token.
+void bench_ranks(const parallel::Topology& topology, int64_t places, int64_t groups,
+                 int64_t tokens) {
+  const bool crowded = topology.world_size() > usable_cores();
+  comm::run_ranks(
+      {.ranks = topology.world_size(), .patience = {.crowded = crowded}}, [&](comm::Port& port) {
+        device::CpuDevice cpu(1);
+        engine::RankGroups rank_groups(port, topology);
+        const double layer = 12 * kHidden * kHidden;
+        engine::Session session(
+            model::plan_run(
+                {.shape = gpt2_shape(),
+                 .topology = topology,
+                 .at = topology.coordinates(Rank{port.rank()}),
+                 .layout = parallel::balanced_layout(12, topology.pipeline(), 1,
+                                                     {.layer = layer, .head = kHidden * kWords}),
+                 .profile = {.threads = 1},
+                 .train = false,
+                 .decode = {.capacity = tokens + 1, .places = places, .groups = groups}}),
+            {.device = &cpu, .kernels = &ops::cpu_kernels(), .profile = {.threads = 1}},
+            rank_groups.all());
+        train::initialise_weights(session, 1, cpu.pool());
+        std::vector<generate::Request> requests;
+        for (int64_t i = 0; i < places; ++i)
+          requests.push_back({.prompt = {static_cast<int32_t>(i)}, .count = tokens, .sample = i});
+        generate::Generator generator(session, {.temperature = 0}, kWords, cpu.pool());
+        generator.run(requests, [](size_t, int32_t) { return true; });
+        if (port.rank() != 0) return;
+        const generate::Generator::Work& work = generator.work();
+        say(format("p {} t {}, b {} in {} group{}: {:.1f} tokens/s", topology.pipeline(),
+                   topology.tensor(), places, groups, groups == 1 ? "" : "s",
+                   static_cast<double>(work.answer_tokens) / work.answer_seconds));
+      });
+}
+
 }  // namespace
 }  // namespace trireme::bench
 
@@ -90,6 +131,12 @@ int main(int argc, char** argv) {
   for (const int64_t places : {1, 8}) {
     trireme::bench::bench(places, 256, tokens, {.temperature = 0});
     trireme::bench::bench(places, 16, tokens, {.temperature = 0.8, .top_k = 40, .top_p = 0.95});
+  }
+  for (const int64_t places : {8, 32}) {
+    trireme::bench::bench_ranks({1, 1, 1}, places, 1, tokens);
+    trireme::bench::bench_ranks({2, 1, 1}, places, 1, tokens);
+    trireme::bench::bench_ranks({2, 1, 1}, places, 2, tokens);
+    trireme::bench::bench_ranks({1, 2, 1}, places, 1, tokens);
   }
   return 0;
 }

@@ -127,6 +127,10 @@ std::vector<generate::Request> requests_of(const std::vector<generate::Prompt>& 
   return requests;
 }
 
+// Answers of a group that goes through the stages while others do. Fewer take the time of as many,
+// that of reading the weights, and then all in one group are as fast (docs/performance.md).
+constexpr int64_t kLeastGroup = 8;
+
 // A model and what it has to say, the same on all ranks of a process.
 struct Generation {
   const GenerateCommandOptions& options;
@@ -161,9 +165,10 @@ void run_rank(const Generation& run, LocalRank& rank) {
   const int64_t places = std::min(wanted.batch_size, static_cast<int64_t>(requests.size()));
 
   model::RunRequest request = run.cut.request(run.shape, rank);
-  request.decode = {.capacity = longest,
-                    .places = places,
-                    .groups = std::min<int64_t>(run.cut.topology.pipeline(), places)};
+  request.decode = {
+      .capacity = longest,
+      .places = places,
+      .groups = std::clamp<int64_t>(places / kLeastGroup, 1, run.cut.topology.pipeline())};
   engine::Session session(model::plan_run(request), rank.backend(), rank.groups());
   auto reader =
       checkpoint::CheckpointReader::of_iteration(wanted.load, run.reader.manifest().run.iteration);

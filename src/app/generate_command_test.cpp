@@ -61,12 +61,12 @@ constexpr const char* kBoth =
 TEST_F(GenerateTest, GivesTheAnswersOfOneRankOnAnyRanks) {
   // Prompts and answers of many lengths, ended by texts, tokens and the end of a document.
   const std::string many =
-      "--prompts prompts.txt --num-samples 4 --num-tokens 20 --temperature 1.5 --stop sea "
-      "--stop-token 40 --batch-size 5";
+      "--prompts prompts.txt --num-samples 8 --num-tokens 20 --temperature 1.5 --stop sea "
+      "--stop-token 40 --batch-size 17";
   const Outcome one = generate(many);
   ASSERT_EQ(one.status, 0) << one.text;
   const auto objects_of_one = objects(many);
-  ASSERT_EQ(objects_of_one.size(), 12U);
+  ASSERT_EQ(objects_of_one.size(), 24U);
   for (const char* const ranks : {kStages, kTensorRanks, kBoth}) {
     EXPECT_EQ(generate(many + ranks).text, one.text) << ranks;
     const auto answers = objects(many + ranks);
