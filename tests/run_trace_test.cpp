@@ -142,7 +142,7 @@ TEST_F(RunTrace, HasEveryActionOfAllRanksWithItsOpsInsideIt) {
     expect_each_within_one(of("op"), of("action"), "op in action");
     expect_each_within_one(of("wait"), of("step"), "wait in step");
     expect_each_within_one(of("start"), of("step"), "start in step");
-    for (const char* row : {"step", "action", "op", "start"}) expect_in_turns(of(row), row);
+    for (const char* row : {"step", "action", "op", "start", "wait"}) expect_in_turns(of(row), row);
     EXPECT_EQ(of("transfer").size(), of("wait").size());
     EXPECT_GE(of("transfer").front().start, 0);
   }
