@@ -178,7 +178,7 @@ TEST_F(RunTrace, HasSpansThatSumToTheWallTime) {
   Model model;
   model.global_batch = 4;
   for (const Cut& cut : {Cut{.p = 4}, Cut{.p = 2, .t = 2}, Cut{.p = 2, .d = 2}}) {
-    Events events = trace(model, cut, 3, sleeping_kernels());
+    Events events = trace(model, cut, 2, sleeping_kernels());
     std::vector<double> covered;
     for (int rank = 0; rank < cut.ranks(); ++rank) {
       for (const Event& step : events[{rank, "step"}]) {
