@@ -44,7 +44,9 @@ TEST_F(AccountRun, TellsOfSeveralRanksWhereTimeAndBytesWent) {
   std::set<std::string> kinds;
   for (const Json& one : account.at("bytes_sent")) {
     kinds.insert(one.at("group").get<std::string>() + " " + one.at("traffic").get<std::string>());
-    if (one.at("traffic") != "agreement") EXPECT_EQ(one.at("sent"), one.at("planned")) << one;
+    if (one.at("traffic") != "agreement") {
+      EXPECT_EQ(one.at("sent"), one.at("planned")) << one;
+    }
   }
   EXPECT_EQ(kinds,
             (std::set<std::string>{"tensor activation", "tensor gradient", "tensor loss",
