@@ -75,6 +75,9 @@ constexpr size_t kRows = 12;
 // Only what the steps train on is opened.
 train::TrainOptions options_of(const VerifyCommandOptions& command, const Ranks& ranks) {
   train::TrainOptions options = command.run;
+  // A run shorter than what is compared has no samples for it.
+  std::optional<int64_t>& length = options.batch.train_iters;
+  if (length) length = std::max(*length, command.steps);
   options.logging.eval_iters = 0;
   options.data.valid_data_path.clear();
   options.data.test_data_path.clear();
