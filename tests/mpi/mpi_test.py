@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -69,6 +70,53 @@ class Exchanges(unittest.TestCase):
     def test_are_those_of_threads_over_tcp(self):
         outcome = run(3, "mpi_ranks", launcher=("--mca", "pml", "ob1", "--mca", "btl", "self,tcp"))
         self.assertEqual(outcome.status, 0, outcome)
+
+
+class Checkpoints(unittest.TestCase):
+    OPTIONS = ("train --num-layers 4 --hidden-size 32 --num-attention-heads 4 --seq-length 32 --micro-batch-size 1 --global-batch-size 8 "
+               "--lr 1e-2 --vocab-size 61 --mock-data --eval-iters 1 --eval-interval 2").split()
+    CUT = ["--tensor-model-parallel-size", "2"]
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def losses(self, outcome_of, *more):
+        """Of training and validation, to the last digit."""
+        metrics = self.folder / "metrics.jsonl"
+        metrics.unlink(missing_ok=True)
+        outcome = outcome_of(*self.OPTIONS, *self.CUT, "--train-iters", 6, "--metrics-file", metrics, *more)
+        self.assertEqual(outcome.status, 0, outcome)
+        numbers = [json.loads(line) for line in metrics.read_text().splitlines()]
+        return [line[name] for line in numbers for name in ("loss", "validation_loss") if name in line]
+
+    def processes(self, *arguments):
+        return run(4, "trireme", *arguments)
+
+    def threads(self, *arguments):
+        done = subprocess.run([FOLDER / "trireme", *map(str, arguments), "--ranks", "4"], capture_output=True, text=True, timeout=LONG)
+        return Outcome(done.returncode, done.stdout, done.stderr, 0)
+
+    def test_of_processes_go_on_as_threads_and_back_to_the_bit(self):
+        whole = self.losses(self.threads)
+        folder = self.folder / "ck"
+        part = ["--load", folder, "--save", folder, "--exit-interval", 2, "--keep-last", 1]
+        parts = [loss for ranks in (self.processes, self.threads, self.processes) for loss in self.losses(ranks, *part)]
+        self.assertEqual(parts, whole)
+        # The last one, and the one that its run was loaded from.
+        self.assertEqual(sorted(path.name for path in folder.glob("iter_*")), ["iter_0000004", "iter_0000006"])
+
+    def test_into_a_folder_that_not_all_see_are_refused_with_the_ranks(self):
+        here, there = self.folder / "here", self.folder / "there"
+        here.mkdir()
+        there.mkdir()
+        program = [*self.OPTIONS, *self.CUT, "--train-iters", "2", "--save", "ck"]
+        outcome = run(2, "trireme", *program, ":", "-n", 2, "-wdir", there, FOLDER / "trireme", *program, launcher=("-wdir", here))
+        self.assertEqual(outcome.status, 1, outcome)
+        self.assertEqual(len(outcome.causes()), 1, outcome)
+        self.assertIn("--save ck: ranks 2-3 do not see the folder in which the first rank made a file", outcome.causes()[0])
+        self.assertEqual(list((here / "ck").iterdir()), [])
 
 
 class Verification(unittest.TestCase):
