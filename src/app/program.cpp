@@ -4,12 +4,12 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
-#include <new>
 #include <vector>
 
 #include "config/help.h"
 #include "config/nearest.h"
 #include "core/error.h"
+#include "core/failure.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "core/table.h"
@@ -133,20 +133,9 @@ int tell_failure(const std::exception_ptr& failure) noexcept {
   } catch (const Error& error) {
     // What all ranks find wrong with the options, one of them tells.
     if (error.kind() == Error::Kind::usage && is_quiet()) return error.exit_status();
-    std::fprintf(stderr, "trireme: %s\n", error.what());
-    return error.exit_status();
-  } catch (const std::bad_alloc&) {
-    // No formatting: there may be no memory for it.
-    std::fputs(
-        "trireme: out of memory: an allocation was refused; use a smaller model or batch, or raise "
-        "the limit (ulimit -v, control group)\n",
-        stderr);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "trireme: %s\n", error.what());
-  } catch (...) {
-    std::fputs("trireme: an unknown failure\n", stderr);
+  } catch (...) {  // told by all
   }
-  return 1;
+  return trireme::tell_failure(failure);
 }
 
 int guarded_program(std::span<const Command> commands, Arguments arguments) noexcept {

@@ -178,6 +178,7 @@ void MpiTransport::arrive(const Frame& frame, int peer) {
   const int64_t bytes = frame.header.bytes;
   arrival->message = {.header = frame.header, .data = arrival->inside.data()};
   arrival->from = {.peer = peer, .group = frame.group, .lane = frame.lane};
+  arrival->number = arrived_++;
   arrival->ticket = frame.ticket;
   require_route(frame.header, arrival->from, *this);
   free_arrivals_.pop_back();
@@ -187,7 +188,7 @@ void MpiTransport::arrive(const Frame& frame, int peer) {
   } else if (!arrival->held) {
     arrival->inside = frame.inside;
   } else if (bytes <= limits_.pushed) {
-    held_.push(arrival);
+    held_.push({arrival, arrival->number});
     fetch_what_fits();
   }
   put(arrival);
@@ -222,8 +223,8 @@ void MpiTransport::fetch(Arrival& arrival, std::span<std::byte> into) {
 
 void MpiTransport::fetch_what_fits() {
   for (; !held_.empty(); held_.pop()) {
-    Arrival& oldest = *held_.front();
-    if (!oldest.held) continue;  // asked for in the meantime
+    Arrival& oldest = *held_.front().arrival;
+    if (!oldest.held || oldest.number != held_.front().number) continue;
     const int64_t bytes = oldest.message.header.bytes;
     if (in_room_ + bytes > limits_.room) return;
     in_room_ += bytes;

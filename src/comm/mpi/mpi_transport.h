@@ -67,13 +67,18 @@ class MpiTransport final : public Transport {
   struct Arrival {
     Message message;
     Route from;
+    uint64_t number = 0;   // how many came before
     Ticket ticket = 0;     // of the sender
     bool held = false;     // its sender waits for the fetch
     bool in_room = false;  // fetched before it was asked for
     int open = 0;          // transfers under way
     Buffers::Block block;
     std::array<std::byte, Frame::kMostInside> inside;
-    [[nodiscard]] bool here() const { return !held && open == 0; }
+  };
+  // Asked for and gone, if it has another number now.
+  struct Held {
+    Arrival* arrival;
+    uint64_t number;
   };
   using Queues = std::vector<Ring<Arrival*>>;  // by peer and lane
 
@@ -97,7 +102,8 @@ class MpiTransport final : public Transport {
   std::vector<int64_t> pushed_;  // bytes that follow and were not received, by peer
   std::deque<Arrival> arrivals_;
   std::vector<Arrival*> free_arrivals_;
-  Ring<Arrival*> held_;                     // small ones, in the order in which they came
+  uint64_t arrived_ = 0;
+  Ring<Held> held_;                         // small ones, in the order in which they came
   int64_t in_room_ = 0;                     // bytes
   std::vector<Arrival*> early_;             // of groups that this rank has not opened yet
   std::unordered_map<int, Queues> queues_;  // by group

@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <new>
 #include <optional>
 #include <thread>
 
@@ -17,6 +16,7 @@
 #include "comm/mpi/library.h"
 #include "comm/pending.h"
 #include "core/error.h"
+#include "core/failure.h"
 #include "core/format.h"
 
 namespace trireme::comm::mpi {
@@ -32,64 +32,37 @@ constexpr milliseconds kLastSpeaks{2'000};
 // Who follows a failure is ended from outside; by itself, should nobody do it.
 constexpr std::chrono::seconds kFollows{4};
 
-void speak(const char* words) {
-  std::fprintf(stderr, "trireme: %s\n", words);
-  std::fflush(stderr);
-}
-
-// Of the exception under way.
-int status_of() noexcept {
-  try {
-    throw;
-  } catch (const Error& error) {
-    return error.exit_status();
-  } catch (...) {
-    return 1;
-  }
-}
-
-// Tells the exception under way, and returns its exit status.
-int tell() noexcept {
-  try {
-    throw;
-  } catch (const Error& error) {
-    speak(error.what());
-  } catch (const std::bad_alloc&) {
-    speak("out of memory: an allocation was refused");
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "trireme: [%s] %s\n", place().c_str(), error.what());
-  } catch (...) {
-    speak("an unknown failure");
-  }
-  return status_of();
-}
-
 // When a rank speaks, so that those before it have spoken.
 std::chrono::nanoseconds turn_of(int rank) {
   if (rank == 0) return {};
   return std::min(kFirstSpeaks + (rank - 1) * kNextSpeaks, kLastSpeaks);
 }
 
-// Inside a handler: MPI is not begun.
+// Inside a handler: MPI is not begun, so no rank knows of the others. Those who fail alike are
+// ended by the launcher as the first one ends.
 [[noreturn]] void end_this(const Launch& launch) {
-  // No rank knows of the others, who all meet the same.
   if (launch.rank > 0) std::this_thread::sleep_for(kLastSpeaks);
-  const int status = launch.rank > 0 ? status_of() : tell();
-  std::exit(status);
+  std::exit(tell_failure(std::current_exception()));
+}
+
+// Inside a handler: what it says holds for all processes of this job, which all see it.
+[[noreturn]] void end_alike(const Launch& launch, const Error& error) {
+  if (launch.rank > 0) {
+    std::this_thread::sleep_for(kLastSpeaks);
+    std::exit(error.exit_status());
+  }
+  std::exit(tell_failure(std::current_exception()));
 }
 
 // Inside a handler.
-[[noreturn]] void end_all(const Launch& launch, Wire& wire) {
+[[noreturn]] void end_all(Wire& wire) {
   std::fflush(stdout);
   if (wire.stopped_by() >= 0 && wire.stopped_by() != wire.rank()) {
     std::this_thread::sleep_for(kFollows);
     wire.abort(1);
   }
-  std::this_thread::sleep_for(turn_of(std::max(launch.rank, wire.rank())));
-  // Of programs of one rank each, which a wrong launcher starts, one speaks for all.
-  const bool silent = launch.rank > 0 && wire.size() == 1;
-  const int status = silent ? status_of() : tell();
-  wire.abort(status);
+  std::this_thread::sleep_for(turn_of(wire.rank()));
+  wire.abort(tell_failure(std::current_exception()));
 }
 
 // Waits until all ranks are here, so that none is inside MPI's own end, out of reach, while another
@@ -183,14 +156,22 @@ void run_mpi(const MpiRun& run, const std::function<void(Port& port)>& body) {
   std::optional<Wire> begun;
   try {
     require_meeting(run.launch);
+  } catch (const Error& error) {
+    end_alike(run.launch, error);
+  }
+  try {
     begun.emplace(run.table != nullptr ? *run.table : open_library());
   } catch (...) {
     end_this(run.launch);
   }
   Wire& wire = *begun;
-  set_place(format("rank {}", wire.rank()));
   try {
     require_one_job(run.launch, wire.size(), wire.library());
+  } catch (const Error& error) {
+    end_alike(run.launch, error);
+  }
+  set_place(format("rank {}", wire.rank()));
+  try {
     std::vector<std::string> places;
     if (run.places) places = run.places(wire.size());
     if (!places.empty())
@@ -207,7 +188,7 @@ void run_mpi(const MpiRun& run, const std::function<void(Port& port)>& body) {
     loop.set_action("the end");
     leave(wire, loop);
   } catch (...) {
-    end_all(run.launch, wire);
+    end_all(wire);
   }
 }
 
