@@ -1,12 +1,11 @@
 // trireme evaluate: how well a trained model predicts.
 
-#include <algorithm>
 #include <limits>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "app/commands.h"
 #include "app/evaluation_data.h"
+#include "app/evaluation_results.h"
 #include "app/model_cut.h"
 #include "app/trained_model.h"
 #include "config/groups/evaluate.h"
@@ -14,7 +13,6 @@
 #include "core/format.h"
 #include "core/log.h"
 #include "core/mapped_file.h"
-#include "core/table.h"
 #include "evaluate/hellaswag.h"
 #include "evaluate/lambada.h"
 #include "evaluate/language.h"
@@ -25,8 +23,6 @@
 
 namespace trireme::app {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct EvaluateCommandOptions {
   config::EvaluateOptions evaluate;
@@ -83,62 +79,10 @@ evaluate::OnProgress progress(const std::string& title, const char* unit) {
   };
 }
 
-Json language_json(const evaluate::LanguageResult& result) {
-  Json json = {{"tokens", result.score.tokens}};
-  if (result.bytes > 0) json["bytes"] = result.bytes;
-  json["loss"] = result.loss();
-  json["perplexity"] = result.perplexity();
-  if (result.bytes > 0) json["bits_per_byte"] = result.bits_per_byte();
-  json["accuracy"] =
-      static_cast<double>(result.score.hits) / static_cast<double>(result.score.tokens);
-  return json;
-}
-
 void tell_truncated(const Path& file, int64_t truncated, const char* of, int64_t length) {
   if (truncated == 0) return;
   note(format("{}: {} {} longer than {} tokens; the front of the context is left out there",
               file.string(), truncated, of, length));
-}
-
-Json lambada_json(const evaluate::LambadaResult& result) {
-  return {{"examples", result.examples},
-          {"truncated", result.truncated},
-          {"accuracy", result.accuracy()},
-          {"perplexity", result.perplexity()}};
-}
-
-Json hellaswag_json(const evaluate::HellaSwagResult& result) {
-  return {{"examples", result.examples},
-          {"truncated", result.truncated},
-          {"accuracy", result.share(result.by_sum)},
-          {"accuracy_per_character", result.share(result.by_character)},
-          {"accuracy_per_token", result.share(result.by_token)}};
-}
-
-Json result_json(const char* task, const std::string& name, const Json& measures) {
-  Json json = {{"task", task}, {"name", name}};
-  json.update(measures);
-  return json;
-}
-
-// All measures, one a row.
-std::string table_of(const std::vector<Json>& results) {
-  using Align = TextTable::Align;
-  TextTable table(
-      {{"evaluated on", Align::left}, {"measure", Align::left}, {"value", Align::right}});
-  for (const Json& result : results) {
-    std::string title =
-        format("{} {}", result["task"].get<std::string>(), result["name"].get<std::string>());
-    for (const auto& [key, value] : result.items()) {
-      if (value.is_string()) continue;
-      std::string measure = key;
-      std::replace(measure.begin(), measure.end(), '_', ' ');
-      table.row({title, measure,
-                 value.is_number_float() ? format("{:.4f}", value.get<double>()) : value.dump()});
-      title.clear();
-    }
-  }
-  return table.text();
 }
 
 // A trained model and what is asked of it; the same for all ranks of a process.
