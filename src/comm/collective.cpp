@@ -32,6 +32,19 @@ Collective::Slice Collective::slice(int rank) const {
   return {exchange_.buffer + begin, cuts_[static_cast<size_t>(rank) + 1] - begin};
 }
 
+size_t Collective::most_pieces(int ranks, int64_t bytes) {
+  const int64_t slice = cut(bytes, ranks, ranks) - cut(bytes, ranks, ranks - 1);
+  return std::min(static_cast<size_t>(std::max<int64_t>(1, pieces_of(slice))), kOnTheirWay);
+}
+
+void Collective::reserve(int ranks, int64_t bytes) {
+  const auto size = static_cast<size_t>(ranks);
+  peers_.reserve(size);
+  sources_.reserve(size);
+  cuts_.reserve(size + 1);
+  loans_.reserve(2 * most_pieces(ranks, bytes) * (size - 1));
+}
+
 void Collective::begin(const Lanes& lanes, const Exchange& exchange) {
   const auto size = static_cast<size_t>(lanes.size());
   exchange_ = exchange;

@@ -23,6 +23,10 @@ struct Turns {
 /// apart. Kept and begun again, so that it allocates nothing after its first uses.
 class Collective {
  public:
+  /// Allocates for groups and buffers up to these.
+  void reserve(int ranks, int64_t bytes);
+  /// Of its parts of such a buffer that may be on their way at once from one rank to another.
+  [[nodiscard]] static size_t most_pieces(int ranks, int64_t bytes);
   void begin(const Lanes& lanes, const Exchange& exchange);
   /// Moves on as far as it gets with what is here, but not by more than some pieces. Returns
   /// whether there was more to do; takes from turns what the next collective may not do yet.

@@ -35,6 +35,10 @@ class Communicator {
   [[nodiscard]] virtual int rank() const = 0;  ///< in the group
   [[nodiscard]] virtual int size() const = 0;
 
+  /// Allocates what exchanges need besides their buffers, as long as no more are under way; where
+  /// more are, it is allocated then. For the loop that must not allocate.
+  virtual void reserve(const MostUnderWay&) {}
+
   /// From this point of the stream to the wait() the buffer belongs to the communicator.
   [[nodiscard]] virtual Request start(device::Stream& stream, const Exchange& exchange) = 0;
 

@@ -59,6 +59,14 @@ struct Exchange {
   Label what = {};
 };
 
+/// What may be under way at once in a group, of one rank.
+struct MostUnderWay {
+  size_t collectives = 0;
+  int64_t bytes = 0;    ///< the largest collective's buffer
+  size_t sends = 0;     ///< of one kind to one peer
+  size_t receives = 0;  ///< of one kind, posted at once
+};
+
 /// Something that was started and will complete. Made by a communicator, handed back to it; a
 /// value.
 struct Request {

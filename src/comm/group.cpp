@@ -31,6 +31,20 @@ void GroupCommunicator::withdraw() noexcept {
   if (!idle()) lanes_.transport().withdraw();
 }
 
+void GroupCommunicator::reserve(const MostUnderWay& most) {
+  if (size() == 1) return;
+  const size_t messages = kTraffics * (most.sends + most.receives);
+  while (pending_.size() < most.collectives + messages)
+    pending_.push_back(std::make_unique<Pending>());
+  if (most.collectives > 0) {
+    for (const auto& pending : pending_) pending->collective.reserve(size(), most.bytes);
+  }
+  collectives_.reserve(most.collectives);
+  sends_.reserve(messages);
+  for (Ring<Pending*>& queue : receives_) queue.reserve(most.receives);
+  lanes_.reserve(most.sends, most.collectives * Collective::most_pieces(size(), most.bytes));
+}
+
 Request GroupCommunicator::start(device::Stream&, const Exchange& exchange) {
   TRIREME_ASSERT(exchange.bytes >= 0, "a buffer has a size");
   Pending& pending = take();

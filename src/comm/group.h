@@ -20,6 +20,7 @@ class GroupCommunicator final : public Communicator {
 
   [[nodiscard]] int rank() const override { return lanes_.rank(); }
   [[nodiscard]] int size() const override { return lanes_.size(); }
+  void reserve(const MostUnderWay& most) override;
   [[nodiscard]] Request start(device::Stream& stream, const Exchange& exchange) override;
   void progress() override { port_.progress(); }
   void wait(Request request, device::Stream& stream) override;

@@ -39,6 +39,15 @@ Lanes::Lanes(Transport& transport, std::string name, std::vector<int> ranks)
   taken_.resize(ranks_.size() * kLanes);
 }
 
+void Lanes::reserve(size_t messages, size_t parts) {
+  for (int peer = 0; peer < size(); ++peer) {
+    if (peer == rank_) continue;
+    for (int lane = 0; lane < kLanes; ++lane)
+      transport_.reserve(route(peer, lane),
+                         lane == kJoinLane || lane == kGatherLane ? parts : messages);
+  }
+}
+
 Ticket Lanes::send(int peer, int lane, const Exchange& exchange, const std::byte* data,
                    int64_t bytes) {
   const Route to = route(peer, lane);

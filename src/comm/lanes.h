@@ -25,6 +25,10 @@ class Lanes {
   [[nodiscard]] const BytesSent& bytes_sent() const { return bytes_sent_; }
   [[nodiscard]] Transport& transport() const { return transport_; }
 
+  /// Allocates for so many messages of each kind, and parts of collectives in each of their two
+  /// queues, on their way to each peer and from it.
+  void reserve(size_t messages, size_t parts);
+
   /// Lends a part of an exchange to a peer.
   [[nodiscard]] Ticket send(int peer, int lane, const Exchange& exchange, const std::byte* data,
                             int64_t bytes);

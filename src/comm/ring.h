@@ -14,8 +14,11 @@ class Ring {
   [[nodiscard]] T& front() { return at(0); }
   [[nodiscard]] T& at(size_t index) { return items_[(first_ + index) % items_.size()]; }
 
+  void reserve(size_t count) {
+    if (count > items_.size()) grow_to(count);
+  }
   void push(T item) {
-    if (count_ == items_.size()) grow();
+    if (count_ == items_.size()) grow_to(items_.empty() ? 8 : 2 * items_.size());
     at(count_++) = std::move(item);
   }
   void pop() {
@@ -24,8 +27,8 @@ class Ring {
   }
 
  private:
-  void grow() {
-    std::vector<T> wider(items_.empty() ? 8 : 2 * items_.size());
+  void grow_to(size_t size) {
+    std::vector<T> wider(size);
     for (size_t i = 0; i < count_; ++i) wider[i] = std::move(at(i));
     items_.swap(wider);
     first_ = 0;

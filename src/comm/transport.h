@@ -65,6 +65,10 @@ class Transport {
   /// which opens it. Members open the groups that they share in the same order.
   [[nodiscard]] virtual int open_group(std::span<const int> ranks) = 0;
 
+  /// Allocates for so many messages on their way at once in a queue, and as many in the one that
+  /// leads back, beside those of other queues; where more are, it allocates then.
+  virtual void reserve(const Route&, size_t) {}
+
   /// Lends bytes to the route's other end until received().
   [[nodiscard]] virtual Ticket send(const Route& route, const Header& header,
                                     const std::byte* data) = 0;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "engine/reserve.h"
 
 namespace trireme::engine {
 namespace {
@@ -36,6 +37,7 @@ Session::Session(model::RunPlan plan, ops::Backend backend, const Groups& groups
       messages_(plan_, memory_, executor_.exchanges()),
       tokens_(plan_, memory_, executor_.exchanges(), staging_) {
   sent_before_(RankGroup::world, comm::Traffic::agreement) = 0;
+  reserve_exchanges(plan_, groups_);
   for (size_t chunk = 0; chunk < plan_.train.size(); ++chunk) {
     train_.push_back(lower(plan_, plan_.train[chunk], *backend.kernels, static_cast<int>(chunk)));
   }

@@ -25,6 +25,22 @@ int LocalTransport::open_group(std::span<const int> ranks) {
   return static_cast<int>(group);
 }
 
+void LocalTransport::reserve(const Route& route, size_t messages) {
+  queue(route).reserve(messages);
+  reserved_ += messages;
+  // Both, since they take turns.
+  came_.reserve(reserved_);
+  {
+    const std::lock_guard lock(box().mutex);
+    box().parcels.reserve(reserved_);
+  }
+  free_.reserve(reserved_);
+  while (receipts_.size() < reserved_) {
+    free_.push_back(receipts_.size());
+    receipts_.emplace_back(false);
+  }
+}
+
 Ticket LocalTransport::send(const Route& route, const Header& header, const std::byte* data) {
   Ticket ticket = receipts_.size();
   if (free_.empty()) {

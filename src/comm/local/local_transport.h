@@ -68,6 +68,7 @@ class LocalTransport final : public Transport {
   [[nodiscard]] int size() const override { return static_cast<int>(world_.boxes.size()); }
   [[nodiscard]] std::string name_of(int rank) const override { return world_.name_of(rank); }
   [[nodiscard]] int open_group(std::span<const int> ranks) override;
+  void reserve(const Route& route, size_t messages) override;
   [[nodiscard]] Ticket send(const Route& route, const Header& header,
                             const std::byte* data) override;
   [[nodiscard]] bool received(Ticket ticket) override;
@@ -89,6 +90,7 @@ class LocalTransport final : public Transport {
   LocalWorld::State& world_;
   int rank_;
   uint32_t seen_ = 0;
+  size_t reserved_ = 0;                            // messages of all queues
   std::vector<Parcel> came_;                       // taken out of the box
   std::vector<Parcel> early_;                      // of groups that this rank has not opened yet
   std::vector<std::vector<Ring<Parcel>>> queues_;  // by group; by peer and lane

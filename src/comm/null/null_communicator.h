@@ -19,6 +19,7 @@ class NullCommunicator final : public Communicator {
   [[nodiscard]] int rank() const override { return among_->rank(); }
   [[nodiscard]] int size() const override { return among_->size(); }
   [[nodiscard]] Request start(device::Stream& stream, const Exchange& exchange) override;
+  void reserve(const MostUnderWay& most) override { among_->reserve(most); }
   void progress() override { among_->progress(); }
   void wait(Request request, device::Stream& stream) override;
   void withdraw() noexcept override { among_->withdraw(); }

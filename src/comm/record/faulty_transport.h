@@ -43,6 +43,7 @@ class FaultyTransport final : public Transport {
   [[nodiscard]] int open_group(std::span<const int> ranks) override {
     return inner_->open_group(ranks);
   }
+  void reserve(const Route& route, size_t messages) override { inner_->reserve(route, messages); }
   [[nodiscard]] Ticket send(const Route& route, const Header& header,
                             const std::byte* data) override;
   [[nodiscard]] bool received(Ticket ticket) override;
