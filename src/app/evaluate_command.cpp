@@ -7,6 +7,7 @@
 #include "app/evaluation_data.h"
 #include "app/evaluation_results.h"
 #include "app/model_cut.h"
+#include "app/one_mind.h"
 #include "app/trained_model.h"
 #include "config/groups/evaluate.h"
 #include "core/error.h"
@@ -214,7 +215,7 @@ int run(const EvaluateCommandOptions& options, const config::OptionSet& set) {
   const ModelCut cut = cut_model(options.parallel, ranks, wanted.shape());
   std::vector<Json> results;  // of the first rank; all have the same
   ranks.run(cut.topology, [&](LocalRank& rank) {
-    require_one_mind(rank, set, wanted.reader);
+    require_one_mind(rank, "evaluate", set.views(), checkpoint_subject(wanted.reader));
     std::vector<Json> own = Evaluation(wanted, cut, rank).results();
     if (rank.is_first()) results = std::move(own);
   });

@@ -7,6 +7,7 @@
 #include "app/commands.h"
 #include "app/generate_output.h"
 #include "app/model_cut.h"
+#include "app/one_mind.h"
 #include "app/trained_model.h"
 #include "comm/gather_text.h"
 #include "config/groups/generate.h"
@@ -154,7 +155,7 @@ std::vector<generate::Prompt> shared_prompts(const config::GenerateOptions& want
 
 void run_rank(const Generation& run, LocalRank& rank) {
   const config::GenerateOptions& wanted = run.options.generate;
-  require_one_mind(rank, run.set, run.reader);
+  require_one_mind(rank, "generate", run.set.views(), checkpoint_subject(run.reader));
   const std::vector<generate::Prompt> prompts = shared_prompts(wanted, rank);
   const auto requests = requests_of(prompts, encoded(prompts, wanted, run.tokenizer), wanted,
                                     run.set.source_of("num-tokens").has_value(),

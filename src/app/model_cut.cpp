@@ -29,16 +29,10 @@ ModelCut cut_model(const config::ParallelOptions& options, const Ranks& ranks,
   return cut;
 }
 
-void require_one_mind(LocalRank& rank, const config::OptionSet& set,
-                      const checkpoint::CheckpointReader& reader) {
-  if (rank.world().size() == 1) return;
-  const train::Subject checkpoint = {
-      .name = "checkpoint",
-      .lines = format("iteration = {}\n", reader.manifest().run.iteration),
-      .remedy = "name it with --ckpt-step, and wait until all hosts see it"};
-  for (const train::Subject& subject :
-       {train::build_subject(), train::options_subject(set.views()), checkpoint})
-    train::require_same(rank.world(), rank.host_stream(), subject);
+train::Subject checkpoint_subject(const checkpoint::CheckpointReader& reader) {
+  return {.name = "checkpoint",
+          .lines = format("iteration = {}\n", reader.manifest().run.iteration),
+          .remedy = "name it with --ckpt-step, and wait until all hosts see it"};
 }
 
 }  // namespace trireme::app

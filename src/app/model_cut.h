@@ -4,6 +4,7 @@
 #include "config/groups/parallel.h"
 #include "config/option_set.h"
 #include "model/run_plan.h"
+#include "train/agreement.h"
 
 // How a trained model lies on the ranks of a subcommand that uses it.
 
@@ -25,9 +26,7 @@ struct ModelCut {
 [[nodiscard]] ModelCut cut_model(const config::ParallelOptions& options, const Ranks& ranks,
                                  const model::GptShape& shape);
 
-/// Throws, with the same words on all ranks, unless they have the same build, options and
-/// checkpoint. A collective.
-void require_one_mind(LocalRank& rank, const config::OptionSet& set,
-                      const checkpoint::CheckpointReader& reader);
+/// The checkpoint that is read, for require_one_mind().
+[[nodiscard]] train::Subject checkpoint_subject(const checkpoint::CheckpointReader& reader);
 
 }  // namespace trireme::app

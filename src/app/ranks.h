@@ -68,6 +68,8 @@ class Ranks {
   [[nodiscard]] bool span_hosts() const { return here_ < count_; }
   /// Ranks of this machine.
   [[nodiscard]] int here() const { return here_; }
+  /// Whether each is a process of its own.
+  [[nodiscard]] bool are_processes() const { return launch_.is_many(); }
 
   /// Runs body on every rank of this process and returns when all have ended; a rank that throws
   /// ends all, and what it threw is thrown (or told, where the process ends over MPI). The topology

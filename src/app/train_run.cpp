@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "app/decided_run.h"
+#include "app/one_mind.h"
 #include "config/run_file.h"
 #include "core/error.h"
 #include "core/format.h"
@@ -28,7 +29,8 @@ struct Shared {
   std::optional<int64_t> loaded = {};
   checkpoint::Retention retention = {};
   double unigram_entropy = 0;
-  int64_t bytes_here = 0;  // what the ranks of this machine need
+  int64_t bytes_here = 0;      // what the ranks of this machine need
+  bool are_processes = false;  // the ranks, each
 };
 
 // Continues from --load when there is a checkpoint, each rank from its own part of it; fresh
@@ -126,7 +128,7 @@ void run_rank(const TrainRun& run, const Shared& shared, LocalRank& rank) {
   const train::RunCourse& course = run.course;
   const auto seed = static_cast<uint32_t>(options.batch.seed);
   const train::World world = {rank.world(), rank.host_stream()};
-  require_one_mind(rank, run.saved, shared.data);
+  require_one_mind(rank, "train", run.saved, train::data_subject(shared.data));
   if (options.checkpoint.save) train::require_one_folder(world, *options.checkpoint.save);
   model::RunRequest request = run.request;
   request.at = rank.at();
@@ -174,18 +176,11 @@ void run_rank(const TrainRun& run, const Shared& shared, LocalRank& rank) {
   if (!rank.is_first()) return;
   say_result(result, options, shared.unigram_entropy);
   say_account(account, options, trainer.position().iteration);
-  say_memory(shared.bytes_here, run.memory_at_start);
+  say_memory(shared.are_processes ? session.plan().memory.total() : shared.bytes_here,
+             run.memory_at_start);
 }
 
 }  // namespace
-
-void require_one_mind(LocalRank& rank, std::span<const config::GroupView> options,
-                      const train::RunData& data) {
-  if (rank.world().size() == 1) return;
-  for (const train::Subject& subject :
-       {train::build_subject(), train::options_subject(options), train::data_subject(data)})
-    train::require_same(rank.world(), rank.host_stream(), subject);
-}
 
 std::optional<int64_t> told_by_first(const train::World& world, std::optional<int64_t> loaded) {
   const std::string text =
@@ -212,6 +207,7 @@ void run_training(const TrainRun& run, const Ranks& ranks) {
     shared.unigram_entropy = data::unigram_entropy(*data.validation, 0, data.requested.valid, pool);
   }
   shared.bytes_here = bytes_here(run.request, ranks);
+  shared.are_processes = ranks.are_processes();
   ranks.run(run.request.topology, [&](LocalRank& rank) { run_rank(run, shared, rank); });
 }
 

@@ -25,11 +25,6 @@ struct TrainRun {
   std::chrono::steady_clock::time_point start;
 };
 
-/// Throws on every rank unless all have the same build, options and data: found at start rather
-/// than by numbers that make no sense.
-void require_one_mind(LocalRank& rank, std::span<const config::GroupView> options,
-                      const train::RunData& data);
-
 /// The iteration of the checkpoint that the first rank has chosen, which the others have not looked
 /// for. A collective.
 [[nodiscard]] std::optional<int64_t> told_by_first(const train::World& world,

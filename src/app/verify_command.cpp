@@ -5,6 +5,7 @@
 
 #include "app/commands.h"
 #include "app/decided_run.h"
+#include "app/one_mind.h"
 #include "app/plan_text.h"
 #include "app/train_run.h"
 #include "core/error.h"
@@ -122,7 +123,7 @@ int run(const VerifyCommandOptions& command, const config::OptionSet& set) {
 
   std::atomic<bool> sound = true;
   ranks.run(decided.request.topology, [&](LocalRank& rank) {
-    require_one_mind(rank, set.views(), data);
+    require_one_mind(rank, "verify", set.views(), train::data_subject(data));
     model::RunRequest request = decided.request;
     request.at = rank.at();
     train::require_memory(request, model::plan_run(request), bytes, *rank.backend().device);

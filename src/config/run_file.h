@@ -25,6 +25,9 @@ void read_run_file(std::string_view toml, const std::string& file, const Names& 
 /// too, so that it means the same when a default changes. Optionals without value are left out.
 [[nodiscard]] std::string save_toml(std::span<const GroupView> groups);
 
+/// Every field that has a value, saved or not, in a line "name = value": for comparisons.
+[[nodiscard]] std::string option_lines(std::span<const GroupView> groups);
+
 /// The options as one JSON object: numbers, strings, lists, true and false, null for what is not
 /// set. Names with `_`, as programs like them. Ends with a newline.
 [[nodiscard]] std::string json_text(std::span<const GroupView> groups);

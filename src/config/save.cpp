@@ -71,6 +71,18 @@ std::string save_toml(std::span<const GroupView> groups) {
   return result;
 }
 
+std::string option_lines(std::span<const GroupView> groups) {
+  std::string lines;
+  for (const GroupView& view : groups) {
+    for (const Field& field : view.group->fields) {
+      const Value value = field.get(view.options);
+      if (std::holds_alternative<std::monostate>(value)) continue;
+      lines += format("{} = {}\n", field.name, toml_of(value));
+    }
+  }
+  return lines;
+}
+
 std::string json_text(std::span<const GroupView> groups) {
   nlohmann::ordered_json object = nlohmann::ordered_json::object();
   for (const GroupView& view : groups) {

@@ -1,6 +1,8 @@
 #include "train/agreement.h"
 
 #include <algorithm>
+#include <array>
+#include <filesystem>
 #include <functional>
 
 #include "comm/gather_text.h"
@@ -98,9 +100,34 @@ Subject build_subject() {
           .remedy = "install one build of the program on all hosts"};
 }
 
-Subject options_subject(std::span<const config::GroupView> groups) {
+namespace {
+
+// Options that name a file whose content all ranks go by. Data have a subject of their own.
+constexpr std::array<std::string_view, 4> kReadByAll = {"schedule-file", "vocab-file", "merge-file",
+                                                        "tokenizer-model"};
+
+std::string contents(std::span<const config::GroupView> groups) {
+  std::string lines;
+  for (const config::GroupView& view : groups) {
+    for (const config::Field& field : view.group->fields) {
+      if (std::find(kReadByAll.begin(), kReadByAll.end(), field.name) == kReadByAll.end()) continue;
+      const config::Value value = field.get(view.options);
+      const auto* path = std::get_if<std::string>(&value);
+      std::error_code error;  // a folder has no content of its own
+      if (path == nullptr || !std::filesystem::is_regular_file(*path, error)) continue;
+      const MappedFile file(*path);
+      lines += format("content of {} = {}\n", field.name, checksum(file.bytes()));
+    }
+  }
+  return lines;
+}
+
+}  // namespace
+
+Subject options_subject(std::string_view subcommand, std::span<const config::GroupView> groups) {
   return {.name = "options",
-          .lines = config::save_toml(groups),
+          .lines = format("subcommand = {}\n", subcommand) + config::option_lines(groups) +
+                   contents(groups),
           .remedy = "start all ranks with the same command line and run file"};
 }
 

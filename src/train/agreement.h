@@ -25,8 +25,10 @@ void require_same(comm::Communicator& world, device::Stream& stream, const Subje
 
 /// The program itself, by version and the content of its file.
 [[nodiscard]] Subject build_subject();
-/// The effective options: what would be saved with the run.
-[[nodiscard]] Subject options_subject(std::span<const config::GroupView> groups);
+/// The subcommand with its effective options, whether or not they are saved with a run: each of
+/// them may decide what the ranks exchange. Of files that all ranks read, their content.
+[[nodiscard]] Subject options_subject(std::string_view subcommand,
+                                      std::span<const config::GroupView> groups);
 /// The data of a run: sizes of all datasets, and the content of a few samples of each part, which
 /// depends on the datasets' tokens and on the order of samples.
 [[nodiscard]] Subject data_subject(const RunData& data);

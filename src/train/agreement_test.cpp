@@ -61,12 +61,15 @@ TEST(Agreement, OnTheBuildIsOnTheProgramsContent) {
   EXPECT_EQ(build_subject().lines.size(), std::string("program = 0123456789abcdef\n").size());
 }
 
-TEST(Agreement, OnOptionsIsOnAllThatAreSaved) {
+TEST(Agreement, OnOptionsIsOnAllAndOnTheSubcommand) {
   config::BatchOptions batch = {.micro_batch_size = 2, .train_iters = 3};
   const std::vector<config::GroupView> groups = {config::view(batch)};
-  const Subject before = options_subject(groups);
+  const Subject before = options_subject("train", groups);
+  EXPECT_NE(heard({before, options_subject("verify", groups)})[0].find(
+                "subcommand = train on rank 0, subcommand = verify on rank 1"),
+            std::string::npos);
   batch.seed = 99;
-  const auto messages = heard({before, options_subject(groups)});
+  const auto messages = heard({before, options_subject("train", groups)});
   EXPECT_NE(messages[0].find("seed = 1234 on rank 0, seed = 99 on rank 1"), std::string::npos)
       << messages[0];
 }
