@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -17,7 +18,7 @@ FOLDER = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else ".").resolve()
 HOSTS = pathlib.Path(__file__).resolve().parent.parent.parent / "tools" / "hosts" / "hosts.sh"
 NAME = f"trireme{os.getpid()}"
 EACH = 2
-LONG = 120
+LONG = 60
 
 
 def hosts(verb, *arguments):
@@ -57,16 +58,20 @@ class Job:
         case.addCleanup(self.end)
 
     def end(self):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.communicate()
+        self.process.kill()
         for host in (1, 2):
             hosts("kill", host)
+        self.process.communicate()
 
     def await_line(self, line):
-        for found in self.process.stdout:
-            if found.strip() == line:
-                return
+        giving_up = threading.Timer(LONG, self.end)
+        giving_up.start()
+        try:
+            for found in self.process.stdout:
+                if found.strip() == line:
+                    return
+        finally:
+            giving_up.cancel()
         raise AssertionError(f"it ended before '{line}': {self.process.stderr.read()}")
 
     def wait(self):

@@ -89,7 +89,16 @@ verb_kill() {
 }
 
 verb_cut() { ip -n "$1-switch" link set "port$2" down; }
-verb_mend() { ip -n "$1-switch" link set "port$2" up; }
+verb_mend() {
+  ip -n "$1-switch" link set "port$2" up
+  for _ in {1..50}; do
+    if ip -n "$1-$2" link show eth0 | grep -q 'state UP'; then break; fi
+    sleep 0.1
+  done
+  # Whom nobody could find is looked for again.
+  local space
+  for space in $(namespaces "$1"); do ip -n "$space" neigh flush all; done
+}
 
 (($# >= 2)) && declare -F "verb_$1" > /dev/null || fail "how it is called stands at the top of $self"
 ((EUID == 0)) || fail "only root makes network namespaces"
