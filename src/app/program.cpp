@@ -6,6 +6,7 @@
 #include <exception>
 #include <vector>
 
+#include "comm/mpi/launch.h"
 #include "config/help.h"
 #include "config/nearest.h"
 #include "core/error.h"
@@ -140,6 +141,8 @@ int tell_failure(const std::exception_ptr& failure) noexcept {
 
 int guarded_program(std::span<const Command> commands, Arguments arguments) noexcept {
   try {
+    // Of the processes of a launcher the first one speaks, from the first mistake on.
+    be_quiet(comm::mpi::launch_here().rank != 0);
     const int status = run_program(commands, arguments);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
       fail({.where = "standard output",

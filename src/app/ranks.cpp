@@ -65,7 +65,6 @@ Ranks::Ranks(const config::EngineOptions& options)
   threads_ = options.threads_per_rank > 0 ? static_cast<int>(options.threads_per_rank)
                                           : std::max(1, usable_cores() / here_);
   if (!launch_.is_many()) return;
-  be_quiet(launch_.rank != 0);
   if (options.ranks != 1 && options.ranks != launch_.size) {
     fail_usage({.where = "--ranks",
                 .what = format("{} ranks, and {} started {} processes", options.ranks,

@@ -52,8 +52,7 @@ class LocalRank {
 };
 
 /// How a subcommand runs its ranks: as threads of this process, or over MPI where a launcher
-/// started several, each a rank. Made before anything is printed: where this process is not the
-/// first of them, it is quiet from here on.
+/// started several, each a rank.
 class Ranks {
  public:
   /// Usage error: --ranks contradicts the launcher.
