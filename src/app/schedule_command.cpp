@@ -27,7 +27,7 @@ enum class Format { text, picture, json, svg, trace };
 constexpr int64_t kMostForwards = 2'000'000;
 
 struct ScheduleOptions {
-  schedule::ScheduleKind schedule = schedule::ScheduleKind::one_forward_one_backward;
+  std::optional<schedule::ScheduleKind> schedule = {};
   int64_t stages = 4;
   int64_t microbatches = 8;
   int64_t chunks = 1;
@@ -39,6 +39,13 @@ struct ScheduleOptions {
   Format format = Format::text;
   std::optional<Path> output = {};
 
+  /// As in training.
+  [[nodiscard]] schedule::ScheduleKind kind() const {
+    if (schedule) return *schedule;
+    return chunks > 1 ? schedule::ScheduleKind::interleaved
+                      : schedule::ScheduleKind::one_forward_one_backward;
+  }
+
   static const config::Group& group() {
     using O = ScheduleOptions;
     static const config::Group table = {
@@ -46,6 +53,7 @@ struct ScheduleOptions {
         "in which order the ranks of a pipeline work",
         {config::field(&O::schedule, {.name = "schedule",
                                       .help = "order of forwards and backwards",
+                                      .otherwise = "1f1b; with chunks (v above 1): interleaved",
                                       .words = {"gpipe", "1f1b", "interleaved", "forward-only"}}),
          config::field(&O::stages, {.name = "pipeline-model-parallel-size",
                                     .help = "pipeline stages, p",
@@ -113,17 +121,17 @@ Pipeline built_in(const ScheduleOptions& options, const config::OptionSet& set) 
                                options.chunks),
                 .rule = format("at most {} are printed", kMostForwards)});
   }
-  if (options.group_size && options.schedule != schedule::ScheduleKind::interleaved) {
+  if (options.group_size && options.kind() != schedule::ScheduleKind::interleaved) {
     set.refuse({.names = {"microbatch-group-size-per-virtual-pipeline-stage"},
                 .what = "given for a schedule that is not interleaved",
                 .rule = "groups order the interleaved schedule",
                 .remedy = "use --schedule interleaved"});
   }
-  return schedule::make_pipeline(options.schedule,
-                                 {.stages = static_cast<int>(options.stages),
-                                  .microbatches = static_cast<int>(options.microbatches),
-                                  .chunks = static_cast<int>(options.chunks),
-                                  .group = static_cast<int>(options.group_size.value_or(0))});
+  const schedule::PipelineShape shape = {.stages = static_cast<int>(options.stages),
+                                         .microbatches = static_cast<int>(options.microbatches),
+                                         .chunks = static_cast<int>(options.chunks),
+                                         .group = static_cast<int>(options.group_size.value_or(0))};
+  return schedule::make_pipeline(options.kind(), shape);
 }
 
 // Bubble and what each rank needs.

@@ -31,7 +31,7 @@ class ScheduleCommand : public ::testing::Test {
 TEST_F(ScheduleCommand, ReadsWhatItHasWritten) {
   for (const std::string sizes :
        {"--schedule gpipe", "--schedule 1f1b --num-microbatches 3",
-        "--schedule interleaved --num-virtual-stages-per-pipeline-rank 2",
+        "--num-virtual-stages-per-pipeline-rank 2",
         "--schedule forward-only --num-virtual-stages-per-pipeline-rank 3"}) {
     ASSERT_EQ(schedule(sizes + " --output " + file().string()).status, 0);
     const Outcome again = schedule("--schedule-file " + file().string() + " --output " +
@@ -39,6 +39,29 @@ TEST_F(ScheduleCommand, ReadsWhatItHasWritten) {
     EXPECT_EQ(again.status, 0) << again.text;
     EXPECT_TRUE(contains(again.text, "is a valid schedule")) << again.text;
     EXPECT_EQ(read_file(file()), read_file(folder_ / "again.txt")) << sizes;
+  }
+}
+
+TEST_F(ScheduleCommand, IsInterleavedWhereThereAreChunks) {
+  const std::string chunks = "--num-virtual-stages-per-pipeline-rank 2";
+  EXPECT_EQ(schedule(chunks).text, schedule("--schedule interleaved " + chunks).text);
+  EXPECT_EQ(schedule("").text, schedule("--schedule 1f1b").text);
+  EXPECT_NE(schedule("").text, schedule(chunks).text);
+}
+
+TEST_F(ScheduleCommand, SaysWhichOptionToGiveInstead) {
+  const std::string chunks = "--num-virtual-stages-per-pipeline-rank 2 ";
+  const std::string group = "--microbatch-group-size-per-virtual-pipeline-stage ";
+  for (const auto& [wrong, remedy] : std::vector<std::pair<std::string, std::string>>{
+           {chunks + "--num-microbatches 6", "use --num-microbatches 4 or 8, or --schedule gpipe"},
+           {chunks + "--schedule 1f1b", "use --schedule interleaved or gpipe"},
+           {"--schedule interleaved", "use " + chunks.substr(0, chunks.size() - 1)},
+           {chunks + group + "3", "use " + group + "4"},
+           {chunks + group + "9", "use " + group + "8"},
+           {chunks + group + "4 --num-microbatches 2", "use --num-microbatches 4"}}) {
+    const Outcome outcome = schedule(wrong);
+    EXPECT_EQ(outcome.status, 2) << wrong;
+    EXPECT_TRUE(contains(outcome.text, remedy)) << outcome.text;
   }
 }
 
@@ -67,8 +90,8 @@ TEST_F(ScheduleCommand, SaysWhereTheOrderOfSumsDiffers) {
 
 TEST_F(ScheduleCommand, RefusesWhatHasNoEffectOrIsImpossible) {
   for (const std::string wrong :
-       {"--schedule-file x --num-microbatches 2", "--num-virtual-stages-per-pipeline-rank 2",
-        "--schedule interleaved", "--microbatch-group-size-per-virtual-pipeline-stage 8",
+       {"--schedule-file x --num-microbatches 2", "--schedule interleaved",
+        "--microbatch-group-size-per-virtual-pipeline-stage 8",
         "--schedule interleaved --num-virtual-stages-per-pipeline-rank 2 --num-microbatches 6",
         "--schedule gpipe --pipeline-model-parallel-size 4096 --num-microbatches 1000000",
         "--schedule zigzag"}) {

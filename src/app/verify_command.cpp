@@ -147,7 +147,7 @@ int run(const VerifyCommandOptions& command, const config::OptionSet& set) {
          .reading = train::feed_options(options.data),
          .overfit = options.debug.overfit_batch,
          .steps = static_cast<int>(command.steps),
-         .same_bits = options.engine.device == "cpu" && decided.cut.notes().empty(),
+         .same_bits = options.engine.device == "cpu" && !decided.cut.adds_otherwise(),
          .start = start},
         {.backend = rank.backend(),
          .groups = rank.groups(),

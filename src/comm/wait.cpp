@@ -58,7 +58,10 @@ void WaitLoop::until(FunctionRef<bool()> test,
       throw Silence(
           {.where = action_[0] == 0 ? "waiting" : format("waiting in {}", action()),
            .what = format("after {}, still not here: {}", duration_text(seconds), awaited()),
-           .rule = "a rank waits for another one at most --distributed-timeout-minutes",
+           .rule = format(
+               "a rank waits for another one at most {:.6g} s (--distributed-timeout-seconds or "
+               "-minutes)",
+               std::chrono::duration<double>(patience_.limit).count()),
            .remedy = "look at what that rank does, or allow more time where a step takes long"});
     }
     if (waited < kAwake) {

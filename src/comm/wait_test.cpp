@@ -48,8 +48,8 @@ TEST(WaitLoop, SaysWhatItWaitedForInWhichActionAndHowLong) {
     FAIL() << "it gives up";
   } catch (const Error& error) {
     const std::string text = error.what();
-    for (const char* part :
-         {"waiting in 1F3", "a token from rank 3", "after 2", "--distributed-timeout-minutes"})
+    for (const char* part : {"waiting in 1F3", "a token from rank 3", "after 2",
+                             "at most 0.02 s (--distributed-timeout-seconds or -minutes)"})
       EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
   }
 }

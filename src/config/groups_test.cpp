@@ -419,6 +419,19 @@ TEST(Batch, RefusesMoreSequencesThanRandomNumbersCount) {
   EXPECT_EQ(batch.validate()->remedy, "use train-iters 1073741824 or less");
 }
 
+TEST(Engine, TakesTheTimeoutInOneUnit) {
+  EngineOptions engine;
+  EXPECT_EQ(engine.timeout(), std::chrono::minutes(10));
+  engine.distributed_timeout_minutes = 2;
+  EXPECT_EQ(engine.timeout(), std::chrono::minutes(2));
+  EXPECT_EQ(engine.validate(), std::nullopt);
+  engine.distributed_timeout_seconds = 120;
+  EXPECT_EQ(engine.validate()->names,
+            (Words{"distributed-timeout-minutes", "distributed-timeout-seconds"}));
+  engine.distributed_timeout_minutes.reset();
+  EXPECT_EQ(engine.validate(), std::nullopt);
+}
+
 TEST(Generate, RefusesSamplingLimitsForGreedyDecoding) {
   GenerateOptions generate = {.load = "x", .temperature = 0};
   EXPECT_EQ(generate.validate(), std::nullopt);

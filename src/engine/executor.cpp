@@ -51,7 +51,7 @@ void Executor::run(const std::vector<LoweredOp>& ops, const Slots& slots, Role r
 }
 
 void Executor::run_one(const LoweredOp& op, std::span<void* const> operands, bool accumulate) {
-  if (op.kernel == nullptr) {
+  if (op.is_exchange()) {
     run_collective(op, static_cast<std::byte*>(operands[0]));
     return;
   }

@@ -20,6 +20,8 @@ struct LoweredOp {
   std::vector<model::Address> operands;
   std::vector<bool> present;  ///< false: the operand is not there
 
+  /// The start of a collective, or its wait.
+  [[nodiscard]] bool is_exchange() const { return kernel == nullptr; }
   /// The block's value that operand i is; it must be present.
   [[nodiscard]] const program::Value& value(size_t i) const {
     return block->values[static_cast<size_t>(op->values[i])];

@@ -91,6 +91,7 @@ void Trace::end(const schedule::Action&) {
 
 void Trace::op(const OpRecord& record) {
   last_ = record.end;
+  if (record.op.is_exchange()) return;  // its start and its wait tell it
   ops_.push_back({.name = program::name_of(record.op.op->spec),
                   .layer = static_cast<int>(record.op.layer),
                   .start = record.start,

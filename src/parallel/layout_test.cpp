@@ -74,8 +74,9 @@ TEST(ChunksFor, FollowFromTheLayersOfAVirtualStage) {
     static_cast<void>(chunks_for(96, 12, 3));
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("a virtual stage may have 1, 2, 4, 8"),
-              std::string::npos)
+    EXPECT_NE(
+        std::string(error.what()).find("use --num-layers-per-virtual-pipeline-stage 1, 2, 4 or 8"),
+        std::string::npos)
         << error.what();
   }
   EXPECT_THROW(static_cast<void>(chunks_for(10, 4, 1)), Error);
@@ -109,6 +110,18 @@ TEST(ParseLayout, RefusesWhatIsNotTheModelWithTheRule) {
   says("Ett|ttL", 4, 3, "2 stages for 3 pipeline ranks");
   says("Et|tL|", 2, 3, "head and loss (L) are not last");
   says("tE|tL", 2, 2, "the embedding (E) is not first");
+  // With the nearest text that can be: of the model's layers, the missing ones late, where fewest
+  // are, and those too many gone where most are.
+  says("Ett|ttL", 6, 2, "write it like Et*3|t*3L");
+  says("Et|tt|ttL", 6, 3, "write it like Ett|tt|ttL");
+  says("Et*4|t|tL", 5, 3, "write it like Et*3|t|tL");
+  says("Et|tL|", 2, 3, "write it like Et|t|L");
+  says("tE|tL", 2, 2, "write it like Et|tL");
+  says("t|t", 4, 2, "write it like Ett|ttL");
+  says("", 1, 1, "write it like EtL");
+  says("Ett|ttL", 4, 3, "make 3 of them, like Ett|tt|L");
+  says("Et|t|t|t|tL", 5, 4, "make 4 or 8 of them, like Et|t|t|ttL");
+  says("E(t|)*100L", 5, 101, "write it like E(|)*96(t|)*4tL");
   says("EE|L", 0, 2, "the embedding (E) is not first");
   says("", 1, 1, "the embedding (E) is not first");
   says("Et|m|L", 1, 3, "at character 4: m, a layer for multi-token prediction");
@@ -119,6 +132,20 @@ TEST(ParseLayout, RefusesWhatIsNotTheModelWithTheRule) {
   says("Et)|L", 1, 2, "not opened");
   says("E((t*99999)*99999)*99999|L", 1, 2, "more layers and stages");
   says(std::string(100, '('), 1, 2, "brackets in brackets");
+}
+
+TEST(ParseLayout, OffersATextThatItAccepts) {
+  for (const std::string text :
+       {"", "E", "t|t|tL", "L|E", "Ettt|||tL", "Et*9|t*9L", "E(t|)*69tL"}) {
+    for (const int layers : {1, 7, 140, 141, 203}) {
+      for (const int p : {1, 2, 3, 4, 70}) {
+        const std::string said = refusal(text, layers, p);
+        if (said.rfind("accepted", 0) == 0) continue;
+        const std::string offer = said.substr(said.find("like ") + 5);
+        EXPECT_EQ(refusal(offer, layers, p).rfind("accepted", 0), 0U) << said;
+      }
+    }
+  }
 }
 
 TEST(BalancedLayout, HasNoCheaperDearestStage) {

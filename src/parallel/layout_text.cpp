@@ -11,9 +11,10 @@ namespace {
 
 constexpr size_t kLongest = 1'000'000;  // of a layout with its repetitions written out
 constexpr int kDeepest = 32;            // of brackets in brackets
+constexpr int kMostStagesShown = 64;    // one by one, in a remedy
 
 [[noreturn]] void refuse(const std::string& what, const std::string& rule,
-                         const std::string& remedy = "") {
+                         const std::string& remedy) {
   fail_usage(
       {.where = "pipeline-model-parallel-layout", .what = what, .rule = rule, .remedy = remedy});
 }
@@ -85,6 +86,32 @@ std::string repeated(int layers) {
   return format("t*{}", layers);
 }
 
+// Equally many layers in every stage, or one more in the last ones.
+std::string equal_text(int stages, int layers) {
+  const int more = layers % stages;
+  const std::string few = repeated(layers / stages);
+  const std::string many = repeated(layers / stages + 1);
+  if (more == 0) return format("E({}|)*{}{}L", few, stages - 1, few);
+  std::string text = format("E({}|)*{}", few, stages - more);
+  if (more > 1) text += format("({}|)*{}", many, more - 1);
+  return text + many + "L";
+}
+
+// A layout of so many layers that differs little from one that is none: stages that are too many
+// or too few for p are at the end; layers go to where fewest are and leave where most are.
+std::string nearest_text(Layout layout, int layers) {
+  const int p = layout.pipeline;
+  const int stages = std::max(p, (layout.stages() + (p - 1) / 2) / p * p);
+  if (stages > kMostStagesShown) return equal_text(stages, layers);
+  std::vector<int>& counts = layout.layers_of;
+  counts.resize(static_cast<size_t>(stages));
+  for (int missing = layers - layout.layers(); missing > 0; --missing)
+    ++*std::min_element(counts.rbegin(), counts.rend());
+  for (int excess = layout.layers() - layers; excess > 0; --excess)
+    --*std::max_element(counts.begin(), counts.end());
+  return layout.text();
+}
+
 }  // namespace
 
 std::string Layout::text() const {
@@ -96,25 +123,32 @@ std::string Layout::text() const {
 
 Layout parse_layout(std::string_view text, int layers, int pipeline_size) {
   const std::string whole = Expander(text).whole();
-  if (std::count(whole.begin(), whole.end(), 'E') != 1 || whole.front() != 'E')
-    refuse("the embedding (E) is not first, once",
-           "the model's parts stand in its order, each exactly once");
-  if (std::count(whole.begin(), whole.end(), 'L') != 1 || whole.back() != 'L')
-    refuse("head and loss (L) are not last, once",
-           "the model's parts stand in its order, each exactly once");
   Layout layout = {.pipeline = pipeline_size, .layers_of = {0}};
   for (const char character : whole) {
     if (character == '|') layout.layers_of.push_back(0);
     if (character == 't') ++layout.layers_of.back();
   }
+  const auto is_once = [&](char part) { return std::count(whole.begin(), whole.end(), part) == 1; };
+  if (!is_once('E') || whole.front() != 'E') {
+    refuse("the embedding (E) is not first, once",
+           "the model's parts stand in its order, each exactly once",
+           format("write it like {}", nearest_text(layout, layers)));
+  }
+  if (!is_once('L') || whole.back() != 'L') {
+    refuse("head and loss (L) are not last, once",
+           "the model's parts stand in its order, each exactly once",
+           format("write it like {}", nearest_text(layout, layers)));
+  }
   if (layout.layers() != layers) {
     refuse(format("{} of {} layers placed", layout.layers(), layers),
-           "every layer has its place, exactly once");
+           "every layer has its place, exactly once",
+           format("write it like {}", nearest_text(layout, layers)));
   }
   if (layout.stages() % pipeline_size != 0) {
     refuse(format("{} stages for {} pipeline ranks", layout.stages(), pipeline_size),
            "the number of stages is a multiple of p",
-           format("make {} of them", nearest_multiples(layout.stages(), pipeline_size)));
+           format("make {} of them, like {}", nearest_multiples(layout.stages(), pipeline_size),
+                  nearest_text(layout, layers)));
   }
   return layout;
 }

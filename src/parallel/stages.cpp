@@ -85,10 +85,12 @@ Layout equal_layout(int layers, int pipeline_size, int chunks_per_rank) {
 int chunks_for(int layers, int pipeline_size, int layers_per_virtual_stage) {
   const int round = pipeline_size * layers_per_virtual_stage;
   if (layers >= round && layers % round == 0) return layers / round;
+  // As in "1, 2 or 4", from the last on.
   std::string possible;
-  for (int k = 1; k <= layers / pipeline_size; ++k) {
-    if (layers % (pipeline_size * k) == 0)
-      possible += format("{}{}", possible.empty() ? "" : ", ", k);
+  for (int k = layers / pipeline_size, found = 0; k >= 1; --k) {
+    if (layers % (pipeline_size * k) != 0) continue;
+    possible = format("{}{}{}", k, found == 0 ? "" : found == 1 ? " or " : ", ", possible);
+    ++found;
   }
   fail_usage({.where = "pipeline stages",
               .what = format("{} layers over {} stages, {} to a virtual stage", layers,
@@ -96,7 +98,7 @@ int chunks_for(int layers, int pipeline_size, int layers_per_virtual_stage) {
               .rule = "the number of layers is a multiple of p times the layers of a virtual stage",
               .remedy = possible.empty()
                             ? format("use a number of layers that {} divides", pipeline_size)
-                            : "a virtual stage may have " + possible});
+                            : "use --num-layers-per-virtual-pipeline-stage " + possible});
 }
 
 Layout balanced_layout(int layers, int pipeline_size, int chunks_per_rank,

@@ -56,12 +56,16 @@ void require_interleaving(const PipelineShape& shape) {
     fail_usage({.where = "interleaved schedule",
                 .what = format("{} chunk per rank", shape.chunks),
                 .rule = "interleaving needs at least 2 (SC'21 section 2.2.2)",
-                .remedy = "use 1f1b, or more virtual stages per rank"});
+                .remedy = "use --num-virtual-stages-per-pipeline-rank 2, or --schedule 1f1b"});
   }
   if (shape.group > 0 && (group < p || group > m)) {
     fail_usage({.where = "interleaved schedule",
                 .what = format("groups of {} microbatches", group),
-                .rule = format("a group has at least p = {} and at most m = {}", p, m)});
+                .rule = format("a group has at least p = {} and at most m = {}", p, m),
+                .remedy = m < p
+                              ? format("use --num-microbatches {}", nearest_multiples(m, p))
+                              : format("use --microbatch-group-size-per-virtual-pipeline-stage {}",
+                                       group < p ? p : m)});
   }
   if (can_interleave(shape)) return;
   fail_usage(
@@ -70,7 +74,8 @@ void require_interleaving(const PipelineShape& shape) {
        .rule = shape.group > 0
                    ? format("the last group has at least p = {} (groups of {})", p, group)
                    : format("interleaving needs a multiple of p = {} (SC'21 section 2.2.2)", p),
-       .remedy = format("use {}", nearest_multiples(m, group))});
+       .remedy =
+           format("use --num-microbatches {}, or --schedule gpipe", nearest_multiples(m, group))});
 }
 
 }  // namespace
@@ -91,7 +96,7 @@ Schedule one_forward_one_backward(const PipelineShape& shape, int pipeline_rank)
     fail_usage({.where = "1F1B schedule",
                 .what = format("{} chunks per rank", shape.chunks),
                 .rule = "1F1B has one",
-                .remedy = "use interleaved"});
+                .remedy = "use --schedule interleaved or gpipe"});
   }
   return with_warm_up(shape, shape.stages - pipeline_rank - 1);
 }

@@ -145,6 +145,36 @@ schedule::Pipeline read_order(const Path& file, const PipelineShape& shape) {
   return order;
 }
 
+std::vector<std::string> options_without_effect(const TrainOptions& options, const Cut& cut) {
+  const config::CommunicationOptions& communication = options.communication;
+  const int p = cut.topology.pipeline();
+  const int t = cut.topology.tensor();
+  const int d = cut.topology.data();
+  std::vector<std::string> lines;
+  const auto add = [&](std::string_view option, const std::string& rule) {
+    lines.push_back(format("{} changes nothing here: {}", option, rule));
+  };
+  if (communication.use_tp_pp_dp_mapping && (p == 1 || d == 1)) {
+    add("--use-tp-pp-dp-mapping",
+        format("with {} = 1 ranks are numbered the same either way", p == 1 ? "p" : "d"));
+  }
+  if (communication.scatter_gather_tensors_in_pipeline.value_or(false) && (p == 1 || t == 1)) {
+    add("--scatter-gather-tensors-in-pipeline",
+        p == 1 ? "it is about messages between stages, and p = 1"
+               : "messages between stages are cut in t parts, and t = 1");
+  }
+  const char* const alone = "gradients are added over data-parallel ranks, and d = 1";
+  if (!communication.overlap_grad_reduce && d == 1) add("--no-overlap-grad-reduce", alone);
+  if (communication.ddp_bucket_size != config::CommunicationOptions{}.ddp_bucket_size && d == 1)
+    add("--ddp-bucket-size", alone);
+  if (cut.schedule == ScheduleKind::gpipe && p == 1) {
+    lines.push_back(
+        "--schedule gpipe saves no time here: with p = 1 there is no bubble in any order; it only "
+        "keeps the activations of all microbatches at once");
+  }
+  return lines;
+}
+
 }  // namespace
 
 PipelineShape Cut::shape(int microbatches) const {
@@ -165,8 +195,15 @@ std::string Cut::text() const {
   return text;
 }
 
+bool Cut::adds_otherwise() const {
+  return order && !schedule::notes_on_sums(*order).empty();
+}
+
 std::vector<std::string> Cut::notes() const {
-  return order ? schedule::notes_on_sums(*order) : std::vector<std::string>{};
+  std::vector<std::string> notes = without_effect;
+  if (!order) return notes;
+  for (std::string& line : schedule::notes_on_sums(*order)) notes.push_back(std::move(line));
+  return notes;
 }
 
 parallel::Layout pipeline_layout(const config::PipelineOptions& options,
@@ -207,6 +244,7 @@ Cut cut_run(const TrainOptions& options, const model::GptShape& shape, const Bat
   if (pipeline.schedule_file)
     cut.order = read_order(*pipeline.schedule_file, cut.shape(batches.largest.microbatches));
   if (cut.schedule == ScheduleKind::interleaved) Interleaving(cut, batches).require();
+  cut.without_effect = options_without_effect(options, cut);
   return cut;
 }
 

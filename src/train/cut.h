@@ -22,6 +22,9 @@ struct Cut {
   /// Of a batch of the largest m, from --schedule-file, with its messages. Other batches of the run
   /// go in the order of `schedule`.
   std::optional<schedule::Pipeline> order = {};
+  /// Lines about options that were given and change nothing in this cut, each with the rule. They
+  /// are no errors: scripts give the same options to runs of any cut.
+  std::vector<std::string> without_effect = {};
 
   /// p, v and group beside a batch's m.
   [[nodiscard]] schedule::PipelineShape shape(int microbatches) const;
@@ -29,6 +32,8 @@ struct Cut {
   [[nodiscard]] std::string ranks_text() const;
   /// The same in a line, and where every layer went when there are several stages.
   [[nodiscard]] std::string text() const;
+  /// Whether `order` adds some gradients in another order than one rank does.
+  [[nodiscard]] bool adds_otherwise() const;
   /// Lines for the user about what is allowed and unusual.
   [[nodiscard]] std::vector<std::string> notes() const;
 };

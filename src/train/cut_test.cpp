@@ -30,6 +30,7 @@ struct Wish {
   int64_t global_batch = 16;  // b = 2
   config::Words ramp_up = {};
   config::PipelineOptions pipeline = {};
+  config::CommunicationOptions communication = {};
 };
 
 Cut cut_of(const Wish& wish) {
@@ -42,6 +43,7 @@ Cut cut_of(const Wish& wish) {
   options.parallel.pipeline_model_parallel_size = wish.p;
   options.parallel.tensor_model_parallel_size = wish.t;
   options.pipeline = wish.pipeline;
+  options.communication = wish.communication;
   const model::GptShape shape = {.layers = wish.layers,
                                  .hidden = 24,
                                  .heads = 12,
@@ -123,9 +125,9 @@ TEST(Cut, PlacesEveryLayerOnce) {
   expect_refused({.layers = 12, .pipeline = {.num_virtual_stages_per_pipeline_rank = 2}},
                  {"use 8 or 16 layers"});
   expect_refused({.layers = 12, .pipeline = {.num_layers_per_virtual_pipeline_stage = 2}},
-                 {"a virtual stage may have 1, 3"});
+                 {"use --num-layers-per-virtual-pipeline-stage 1 or 3"});
   expect_refused({.pipeline = {.pipeline_model_parallel_layout = "Ett|tt|tt|tL"}},
-                 {"7 of 8 layers placed"});
+                 {"7 of 8 layers placed", "write it like Ett|tt|tt|ttL"});
   expect_refused({.pipeline = {.pipeline_model_parallel_layout = "Ett|tt|ttt|t|L"}},
                  {"5 stages for 4 pipeline ranks", "make 4 or 8 of them"});
 }
@@ -168,6 +170,34 @@ TEST(Cut, RefusesASchedulesWrongNumberOfChunks) {
                                  .schedule = PipelineSchedule::gpipe}})
                 .schedule,
             ScheduleKind::gpipe);
+}
+
+TEST(Cut, NotesOptionsThatChangeNothing) {
+  const config::PipelineOptions gpipe = {.schedule = config::PipelineSchedule::gpipe};
+  const config::CommunicationOptions all = {.use_tp_pp_dp_mapping = true,
+                                            .overlap_grad_reduce = false,
+                                            .ddp_bucket_size = 1000,
+                                            .scatter_gather_tensors_in_pipeline = true};
+  const auto expect_notes = [](const Wish& wish, const std::vector<std::string>& options) {
+    const Cut cut = cut_of(wish);
+    const std::vector<std::string> notes = cut.notes();
+    ASSERT_EQ(notes.size(), options.size()) << cut.text();
+    for (size_t i = 0; i < notes.size(); ++i) {
+      EXPECT_EQ(notes[i].rfind(options[i] + " ", 0), 0U) << notes[i];
+      EXPECT_NE(notes[i].find(" = 1"), std::string::npos) << notes[i];
+    }
+    EXPECT_FALSE(cut.adds_otherwise()) << "they change no sums";
+  };
+  expect_notes({.p = 2, .t = 2, .ranks = 8, .pipeline = gpipe, .communication = all}, {});
+  expect_notes({.p = 2, .t = 1, .ranks = 4, .pipeline = gpipe, .communication = all},
+               {"--scatter-gather-tensors-in-pipeline"});
+  expect_notes({.p = 2, .t = 2, .ranks = 4, .pipeline = gpipe, .communication = all},
+               {"--use-tp-pp-dp-mapping", "--no-overlap-grad-reduce", "--ddp-bucket-size"});
+  expect_notes(
+      {.p = 1, .t = 2, .ranks = 4, .pipeline = gpipe, .communication = all},
+      {"--use-tp-pp-dp-mapping", "--scatter-gather-tensors-in-pipeline", "--schedule gpipe"});
+  expect_notes({.p = 1, .ranks = 1, .communication = {.scatter_gather_tensors_in_pipeline = false}},
+               {});
 }
 
 TEST(Cut, InterleavesMultiplesOfThePipeline) {
@@ -275,6 +305,7 @@ TEST_F(ScheduleFile, MayAddGradientsInAnotherOrderWhichIsTold) {
   }
   const Cut cut = cut_of(wish(order));
   ASSERT_TRUE(cut.order);
+  EXPECT_TRUE(cut.adds_otherwise());
   ASSERT_EQ(cut.notes().size(), 4U);
   EXPECT_NE(cut.notes()[1].find("rank 1 adds the gradients of chunk 0 in another order"),
             std::string::npos)

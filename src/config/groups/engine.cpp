@@ -24,6 +24,7 @@ const Group& EngineOptions::group() {
                  .help = "how long a rank waits for another one before it ends the run and says "
                          "for whom; only waiting counts",
                  .unit = "minutes",
+                 .otherwise = "10",
                  .range = between(1, 1 << 20)}),
           field(&O::distributed_timeout_seconds, {.name = "distributed-timeout-seconds",
                                                   .help = "the same in seconds",
@@ -32,6 +33,15 @@ const Group& EngineOptions::group() {
                                                   .range = between(1, 1 << 26)}),
       }};
   return table;
+}
+
+std::optional<Conflict> EngineOptions::validate() const {
+  if (!distributed_timeout_minutes || !distributed_timeout_seconds) return std::nullopt;
+  return Conflict{
+      .names = {"distributed-timeout-minutes", "distributed-timeout-seconds"},
+      .what = "distributed-timeout-minutes and distributed-timeout-seconds are both given",
+      .rule = "each of them says how long a rank waits for another one",
+      .remedy = "leave one of them out"};
 }
 
 }  // namespace trireme::config

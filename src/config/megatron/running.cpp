@@ -131,18 +131,28 @@ Section experts_section() {
 }
 
 Section launch_section() {
-  constexpr const char* own = "the program starts its ranks itself";
+  constexpr const char* launched =
+      "ranks are threads of one process (--ranks), or the processes of mpirun or srun, on as many "
+      "hosts as it is told";
+  constexpr const char* met = "mpirun or srun starts the ranks of several hosts and lets them meet";
   Section s = {.title = "Start (torchrun's options too)"};
   always_at(s, "local-rank", {"0"}, "a rank finds its place itself",
-            "leave it out; start ranks with --ranks, without torchrun");
-  refused(s, Takes::one, {"nproc-per-node"}, own, "leave it out; ranks are given by --ranks");
-  refused(s, Takes::one, {"nnodes"}, "this version runs on one machine", kLeaveOut);
+            "leave it out; start ranks with --ranks, mpirun or srun, without torchrun");
+  refused(s, Takes::one, {"nproc-per-node"}, launched,
+          "use --ranks, or mpirun -n (srun -n) (docs/hosts.md)");
+  refused(s, Takes::one, {"nnodes"}, launched,
+          "leave it out on one host; name several to mpirun -H or srun -N (docs/hosts.md)");
   refused(s, Takes::one,
           {"node-rank", "master-addr", "master-port", "rdzv-backend", "rdzv-endpoint", "rdzv-id",
-           "rdzv-conf", "max-restarts", "monitor-interval", "log-dir", "redirects", "tee"},
-          own, kLeaveOut);
-  refused(s, Takes::nothing, {"standalone"}, own, kLeaveOut);
-  refused(s, Takes::one, {"lazy-mpu-init"}, own, kLeaveOut);
+           "rdzv-conf"},
+          met, "leave it out; how hosts are named is in docs/hosts.md");
+  refused(s, Takes::nothing, {"standalone"}, met, "leave it out, it is so without mpirun and srun");
+  refused(s, Takes::one, {"max-restarts", "monitor-interval"},
+          "a run that was ended is started again with --load", kLeaveOut);
+  refused(s, Takes::one, {"log-dir", "redirects", "tee"},
+          "the first rank writes the log, to the standard outputs",
+          "leave it out; redirect the program, or use --metrics-file");
+  refused(s, Takes::one, {"lazy-mpu-init"}, "ranks are there before anything else", kLeaveOut);
   refused(s, Takes::one, {"yaml-cfg"}, "run files are written in TOML",
           "use --config with lines of the form name = value");
   refused(s, Takes::nothing,
