@@ -1,6 +1,6 @@
 """Ranks on two hosts, for which network namespaces stand: what they exchange, and how all end when a host or its cable is gone.
 
-hosts_test.py FOLDER [UNITTEST-OPTION...]: FOLDER has mpi_ranks and mpi_faults. Where namespaces cannot be made (it takes root), it
+hosts_test.py FOLDER [UNITTEST-OPTION...]: FOLDER has mpi_ranks, mpi_faults and trireme. Where namespaces cannot be made (it takes root), it
 says so and exits with 77.
 """
 
@@ -49,10 +49,11 @@ def tearDownModule():
 class Job:
     """A program on both hosts, each rank's standard error in a file of its own: mpirun itself may end before it has passed it on."""
 
-    def __init__(self, case, program, *arguments):
+    def __init__(self, case, program, *arguments, way=("mpirun", 2, EACH)):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hosts_test"))
         keep = f'exec "$0" "$@" 2> {self.folder}/$OMPI_COMM_WORLD_RANK'
-        command = [HOSTS, "mpirun", NAME, "2", str(EACH), "sh", "-c", keep, FOLDER / program, *map(str, arguments)]
+        verb, *size = map(str, way)
+        command = [HOSTS, verb, NAME, *size, "sh", "-c", keep, FOLDER / program, *map(str, arguments)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0"))
         case.addCleanup(self.end)
@@ -85,7 +86,7 @@ class Job:
 
     def ranks_left(self):
         """Processes of ranks that still run on either host."""
-        left = subprocess.run(["pgrep", "-f", f"^{FOLDER}/mpi_"], stdout=subprocess.PIPE, text=True).stdout.split()
+        left = subprocess.run(["pgrep", "-f", f"^{FOLDER}/(mpi_|trireme)"], stdout=subprocess.PIPE, text=True).stdout.split()
         own = set()
         for host in (1, 2):
             own |= set(subprocess.run(["ip", "netns", "pids", f"{NAME}-{host}"], stdout=subprocess.PIPE, text=True).stdout.split())
@@ -143,6 +144,38 @@ class TwoHosts(unittest.TestCase):
             if found:
                 names = {int(name) for name in re.findall(r"rank (\d) \(p0 t0", found[1])}
                 self.assertTrue(names & ({2, 3} if rank < EACH else {0, 1}), f"rank {rank} names the other side: {found[0]}")
+
+
+class HostsApart(unittest.TestCase):
+    """The launcher reaches both, but the network that data takes connects them not: nothing is refused, nothing comes."""
+
+    TRAIN = ("train --num-layers 2 --hidden-size 32 --num-attention-heads 4 --seq-length 32 --micro-batch-size 1 --global-batch-size 8 "
+             "--lr 1e-2 --vocab-size 61 --mock-data --train-iters 4 --tensor-model-parallel-size 2 --distributed-timeout-seconds").split()
+    AWAITED = r"all_gather of .* \(agreement\) in group world with rank {0} \(p0 t{0} d0\)"
+
+    def train(self, limit):
+        return Job(self, "trireme", *self.TRAIN, limit, way=("apart", 2))
+
+    def test_end_at_the_start_by_the_limit_of_waits_naming_each_other(self):
+        job = self.train(2)
+        start = time.monotonic()
+        status, _, _ = job.wait()
+        self.assertLess(time.monotonic() - start, 20)
+        self.assertEqual(status, 1)
+        self.assertEqual(job.ranks_left(), set())
+        said = [re.search(rf"waiting in the start: after 2\.\d s, still not here: {self.AWAITED.format(1 - rank)};", job.words(rank)) for rank in (0, 1)]
+        self.assertTrue(any(said), [job.words(rank) for rank in (0, 1)])
+
+    def test_say_what_they_wait_for_when_they_are_ended_before(self):
+        job = self.train(LONG)
+        while len(job.ranks_left()) < 2:
+            time.sleep(0.1)
+        time.sleep(4)  # MPI is begun by then
+        job.process.terminate()
+        status, _, _ = job.wait()
+        self.assertNotEqual(status, 0)
+        for rank in (0, 1):
+            self.assertRegex(job.words(rank), rf"\] SIGTERM: waiting for [1-9]\d*\.\d s in the start: {self.AWAITED.format(1 - rank)}")
 
 
 if __name__ == "__main__":

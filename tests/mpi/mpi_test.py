@@ -4,51 +4,12 @@ mpi_test.py FOLDER [UNITTEST-OPTION...]: FOLDER has mpi_ranks, mpi_faults and tr
 """
 
 import json
-import os
 import pathlib
-import re
-import signal
 import subprocess
-import sys
 import tempfile
-import time
 import unittest
 
-FOLDER = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else ".").resolve()
-
-# mpirun refuses root unless it is told twice; leaks are Open MPI's own.
-ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", ASAN_OPTIONS="detect_leaks=0")
-LONG = 300
-
-
-class Outcome:
-    def __init__(self, status, said, warned, seconds):
-        self.status, self.said, self.warned, self.seconds = status, said, warned, seconds
-
-    def ours(self):
-        """The lines that our program wrote to standard error, the launcher's apart."""
-        return [line for line in self.warned.splitlines() if line.startswith("trireme: ")]
-
-    def causes(self):
-        """What was told as the cause, apart from what each rank waited for in the end."""
-        return [line for line in self.ours() if "SIGTERM" not in line]
-
-    def __str__(self):
-        return f"status {self.status} after {self.seconds:.1f} s\n{self.said}{self.warned}"
-
-
-def run(ranks, program, *arguments, launcher=(), environment=None):
-    """A program under mpirun, which may have more ranks than cores. Whatever it leaves behind is ended."""
-    command = ["mpirun", "--oversubscribe", "-n", str(ranks), *launcher, str(FOLDER / program), *map(str, arguments)]
-    start = time.monotonic()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-                          env=dict(ENVIRONMENT, **(environment or {}))) as process:
-        try:
-            said, warned = process.communicate(timeout=LONG)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            raise
-    return Outcome(process.returncode, said, warned, time.monotonic() - start)
+from jobs import ENVIRONMENT, FOLDER, LONG, metrics, run, run_threads
 
 
 class Exchanges(unittest.TestCase):
@@ -82,27 +43,25 @@ class Checkpoints(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def losses(self, outcome_of, *more):
-        """Of training and validation, to the last digit."""
-        metrics = self.folder / "metrics.jsonl"
-        metrics.unlink(missing_ok=True)
-        outcome = outcome_of(*self.OPTIONS, *self.CUT, "--train-iters", 6, "--metrics-file", metrics, *more)
+    def steps(self, outcome_of, *more):
+        """Losses of training and validation, to the last digit."""
+        file = self.folder / "metrics.jsonl"
+        file.unlink(missing_ok=True)
+        outcome = outcome_of(*self.OPTIONS, *self.CUT, "--train-iters", 6, "--metrics-file", file, *more)
         self.assertEqual(outcome.status, 0, outcome)
-        numbers = [json.loads(line) for line in metrics.read_text().splitlines()]
-        return [line[name] for line in numbers for name in ("loss", "validation_loss") if name in line]
+        return metrics(file)
 
     def processes(self, *arguments):
         return run(4, "trireme", *arguments)
 
     def threads(self, *arguments):
-        done = subprocess.run([FOLDER / "trireme", *map(str, arguments), "--ranks", "4"], capture_output=True, text=True, timeout=LONG)
-        return Outcome(done.returncode, done.stdout, done.stderr, 0)
+        return run_threads(4, *arguments)
 
     def test_of_processes_go_on_as_threads_and_back_to_the_bit(self):
-        whole = self.losses(self.threads)
+        whole = self.steps(self.threads)
         folder = self.folder / "ck"
         part = ["--load", folder, "--save", folder, "--exit-interval", 2, "--keep-last", 1]
-        parts = [loss for ranks in (self.processes, self.threads, self.processes) for loss in self.losses(ranks, *part)]
+        parts = [step for ranks in (self.processes, self.threads, self.processes) for step in self.steps(ranks, *part)]
         self.assertEqual(parts, whole)
         # The last one, and the one that its run was loaded from.
         self.assertEqual(sorted(path.name for path in folder.glob("iter_*")), ["iter_0000004", "iter_0000006"])
@@ -127,11 +86,10 @@ class Verification(unittest.TestCase):
     def test_says_of_processes_what_it_says_of_threads(self):
         processes = run(8, "trireme", *self.OPTIONS)
         self.assertEqual(processes.status, 0, processes)
-        threads = subprocess.run([FOLDER / "trireme", *self.OPTIONS, "--ranks", "8"], capture_output=True, text=True,
-                                 timeout=LONG)
-        self.assertEqual(threads.returncode, 0, threads)
-        self.assertTrue(json.loads(threads.stdout)["sound"])
-        self.assertEqual(processes.said, threads.stdout)
+        threads = run_threads(8, *self.OPTIONS)
+        self.assertEqual(threads.status, 0, threads)
+        self.assertTrue(json.loads(threads.said)["sound"])
+        self.assertEqual(processes.said, threads.said)
 
 
 class Faults(unittest.TestCase):

@@ -3,34 +3,24 @@
 training_test.py FOLDER [UNITTEST-OPTION...]: FOLDER has trireme. Needs mpirun, and fails without it.
 """
 
-import os
 import pathlib
 import re
-import subprocess
-import sys
 import tempfile
 import unittest
 
-FOLDER = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else ".").resolve()
+from jobs import metrics, run, run_threads
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", ASAN_OPTIONS="detect_leaks=0")
-LONG = 300
 
-MODEL = """--mock-data --vocab-size 210 --num-layers 4 --hidden-size 32 --num-attention-heads 4 --seq-length 24
-    --micro-batch-size 1 --global-batch-size 8 --train-iters 3 --log-interval 1 --lr 1e-2 --eval-iters 1 --eval-interval 2"""
+MODEL = {"--vocab-size": 210, "--num-layers": 4, "--hidden-size": 32, "--num-attention-heads": 4, "--seq-length": 24,
+         "--micro-batch-size": 1, "--global-batch-size": 8, "--train-iters": 3, "--lr": "1e-2", "--eval-iters": 1, "--eval-interval": 2}
 
 
-def trireme(options, launcher=()):
-    """Runs it; what it said."""
-    command = [*launcher, str(FOLDER / "trireme"), *options]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LONG, env=ENVIRONMENT)
-    if done.returncode != 0:
-        raise AssertionError(f"{' '.join(command)}: status {done.returncode}\n{done.stdout}")
-    return done.stdout
-
-
-def losses(said):
-    return re.findall(r"lm loss: \S+|grad norm: \S+|lm loss value: \S+", said)
+def training(options):
+    """A training, of the model but for what the options say."""
+    words = options.split()
+    usual = [str(word) for pair in MODEL.items() if pair[0] not in words for word in pair]
+    return ["train", "--mock-data", "--threads-per-rank", "1", *usual, *words]
 
 
 def bytes_on_the_wire(said):
@@ -42,21 +32,30 @@ def tensors(folder):
     return {file.name: file.read_bytes() for file in sorted(folder.rglob("*.safetensors"))}
 
 
+def run_processes(ranks, *arguments):
+    return run(ranks, "trireme", *arguments, launcher=("--bind-to", "none"))
+
+
 class Bits(unittest.TestCase):
     def are_those_of_threads(self, ranks, options):
+        """Losses, norms of gradients and validations to the last digit, bytes that were sent, tensors of a checkpoint."""
         with tempfile.TemporaryDirectory(prefix="training_test") as folder:
             folder = pathlib.Path(folder)
+            results = []
             # Paths of one length: the ranks tell each other their options.
-            common = f"{MODEL} {options} --threads-per-rank 1".split()
-            threads = trireme(["train", *common, "--ranks", str(ranks), "--save", str(folder / "by_threads")])
-            processes = trireme(["train", *common, "--save", str(folder / "by_process")],
-                                ("mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(ranks)))
-            self.assertEqual(len(losses(threads)), 3 * 2 + 2, threads)
-            self.assertEqual(losses(processes), losses(threads))
-            self.assertEqual(bytes_on_the_wire(processes), bytes_on_the_wire(threads))
-            self.assertTrue(bytes_on_the_wire(threads), threads)
-            self.assertTrue(tensors(folder / "by_threads"))
-            self.assertEqual(tensors(folder / "by_process"), tensors(folder / "by_threads"))
+            for name, start in (("by_threads", run_threads), ("by_process", run_processes)):
+                file = folder / f"{name}.jsonl"
+                outcome = start(ranks, *training(options), "--save", folder / name, "--metrics-file", file)
+                self.assertEqual(outcome.status, 0, outcome)
+                results.append((metrics(file), bytes_on_the_wire(outcome.said), tensors(folder / name)))
+            threads, processes = results
+            self.assertEqual(processes[0], threads[0])
+            self.assertEqual(len([step for step in threads[0] if step.get("grad_norm", 0) > 0]), 3, threads[0])
+            self.assertEqual(len([step for step in threads[0] if "validation_loss" in step]), 2, threads[0])
+            self.assertEqual(processes[1], threads[1])
+            self.assertTrue(threads[1])
+            self.assertTrue(processes[2] == threads[2], "tensors differ")
+            self.assertTrue(threads[2])
 
     def test_all_cuts_at_once(self):
         self.are_those_of_threads(8, "--pipeline-model-parallel-size 2 --tensor-model-parallel-size 2")
@@ -96,6 +95,20 @@ class Dozen(Bits):
     def test_replicas_across_stages(self):
         self.are_those_of_threads(8, "--pipeline-model-parallel-size 2 --use-tp-pp-dp-mapping")
 
+    def test_three_replicas_of_an_odd_batch(self):
+        self.are_those_of_threads(3, "--global-batch-size 9 --ddp-bucket-size 5000")
+
+    def test_three_tensor_ranks_of_odd_sizes(self):
+        sizes = "--hidden-size 33 --num-attention-heads 3 --seq-length 29 --vocab-size 59 --ffn-hidden-size 99"
+        self.are_those_of_threads(3, f"--tensor-model-parallel-size 3 {sizes}")
+
+    def test_a_growing_batch(self):
+        self.are_those_of_threads(8, "--pipeline-model-parallel-size 2 --tensor-model-parallel-size 2 --rampup-batch-size 4 4 8")
+
+    def test_everything_interleaved_with_scatter_and_gather(self):
+        chunks = "--num-virtual-stages-per-pipeline-rank 2 --scatter-gather-tensors-in-pipeline --ddp-bucket-size 3000"
+        self.are_those_of_threads(8, f"--pipeline-model-parallel-size 2 --tensor-model-parallel-size 2 {chunks}")
+
 
 class BatchFile(unittest.TestCase):
     def test_has_options_that_the_program_takes(self):
@@ -104,8 +117,8 @@ class BatchFile(unittest.TestCase):
         options = re.sub(r"--data-path \S+ --tokenizer-model \S+", "--mock-data --vocab-size 32000", options)
         options = re.sub(r"--save \S+ --save-interval \S+", "", options)
         tasks = [int(re.search(rf"--{name}=(\d+)", text)[1]) for name in ("nodes", "ntasks-per-node")]
-        said = trireme([*options.split(), "--dry-run", "--ranks", str(tasks[0] * tasks[1])])
-        self.assertIn("ranks: 32 = p 2 x t 8 x d 2", said)
+        ranks = tasks[0] * tasks[1]
+        self.assertIn("ranks: 32 = p 2 x t 8 x d 2", run_threads(ranks, *options.split(), "--dry-run").said)
 
 
 if __name__ == "__main__":

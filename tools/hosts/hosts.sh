@@ -5,6 +5,7 @@
 #   hosts.sh up NAME COUNT [RATE]             hosts NAME-1 to NAME-COUNT; RATE of each link, as in 1gbit
 #   hosts.sh down NAME                        ends what runs there, and takes the hosts away
 #   hosts.sh mpirun NAME COUNT EACH COMMAND.. Open MPI's mpirun on NAME-1: EACH ranks on each host, over TCP
+#   hosts.sh apart NAME COUNT COMMAND..        like mpirun COUNT 1, but the network for data does not connect the hosts
 #   hosts.sh on NAME HOST COMMAND...          a command on a host, by its number
 #   hosts.sh kill NAME HOST                   SIGKILL for all that runs there
 #   hosts.sh cut NAME HOST                    takes its cable out; mend: puts it in again
@@ -12,6 +13,7 @@ set -euo pipefail
 
 self=$(cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)/${BASH_SOURCE[0]##*/}
 network=10.77.0
+data=$network
 
 fail() {
   printf 'hosts: %s\n' "$1" >&2
@@ -65,7 +67,22 @@ verb_mpirun() {
     --mca plm rsh --mca plm_rsh_agent "$self agent $name" --mca plm_rsh_no_tree_spawn 1 \
     --mca orte_keep_fqdn_hostnames 1 --mca oob_tcp_if_include "$network.0/24" \
     --mca oob_tcp_keepalive_time 2 --mca oob_tcp_keepalive_intvl 1 --mca oob_tcp_keepalive_probes 3 \
-    --mca pml ob1 --mca btl self,tcp --mca btl_tcp_if_include "$network.0/24" "$@"
+    --mca pml ob1 --mca btl self,tcp --mca btl_tcp_if_include "$data.0/24" "$@"
+}
+
+# Links that lead nowhere: what is sent there is not refused, it gets no answer.
+verb_apart() {
+  local name=$1 count=$2 host
+  shift 2
+  data=10.78.0
+  for ((host = 1; host <= count; ++host)); do
+    ip -n "$name-$host" link show data &> /dev/null && continue
+    ip -n "$name-$host" link add data arp off type veth peer name "data$host" netns "$name-switch"
+    ip -n "$name-switch" link set "data$host" up
+    ip -n "$name-$host" addr add "$data.$host/24" dev data
+    ip -n "$name-$host" link set data up
+  done
+  verb_mpirun "$name" "$count" 1 "$@"
 }
 
 # In the place of ssh: [OPTION...] ADDRESS COMMAND...

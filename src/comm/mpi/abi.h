@@ -46,7 +46,7 @@ inline constexpr int64_t kMostBytes = int64_t{1} << 30;
 /// One process's MPI, from its MPI_Init to its MPI_Finalize.
 struct Mpi;
 
-/// Point-to-point messages between the processes of MPI_COMM_WORLD, on a communicator of its own.
+/// Point-to-point messages between the processes of MPI_COMM_WORLD, which are its only ones.
 /// Requests are small numbers, which are given again after their completion. Made by the library,
 /// constant and there as long as it is loaded.
 struct Table {

@@ -182,6 +182,7 @@ void run_mpi(const MpiRun& run, const std::function<void(Port& port)>& body) {
           std::make_unique<MpiTransport>(wire, std::move(places), run.limits);
       if (run.between) transport = run.between(std::move(transport));
       Port port(std::move(transport), run.patience);
+      port.set_action("the start");
       body(port);
     }
     WaitLoop loop(run.patience);

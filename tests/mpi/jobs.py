@@ -1,0 +1,85 @@
+"""Programs under mpirun, and what they come to. Each test file here is run as FILE FOLDER [UNITTEST-OPTION...]: FOLDER has the
+programs."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+FOLDER = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else ".").resolve()
+
+# mpirun refuses root unless it is told twice; leaks are Open MPI's own.
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", ASAN_OPTIONS="detect_leaks=0")
+LONG = 300
+
+
+class Outcome:
+    def __init__(self, status, said, warned, seconds=0.0):
+        self.status, self.said, self.warned, self.seconds = status, said, warned, seconds
+
+    def ours(self):
+        """The lines that our program wrote to standard error, the launcher's apart."""
+        return [line for line in self.warned.splitlines() if line.startswith("trireme: ")]
+
+    def causes(self):
+        """What was told as the cause, apart from what each rank waited for in the end."""
+        return [line for line in self.ours() if "SIGTERM" not in line]
+
+    def __str__(self):
+        return f"status {self.status} after {self.seconds:.1f} s\n{self.said}{self.warned}"
+
+
+class Job:
+    """A program that runs under mpirun, which may have more ranks than cores. Whatever it leaves behind is ended."""
+
+    def __init__(self, ranks, program, *arguments, launcher=(), environment=None, before=()):
+        command = [*before, "mpirun", "--oversubscribe", "-n", ranks, *launcher, FOLDER / program, *arguments]
+        self.start = time.monotonic()
+        self.process = subprocess.Popen([*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                        start_new_session=True, env=dict(ENVIRONMENT, **(environment or {})))
+
+    def wait(self):
+        try:
+            said, warned = self.process.communicate(timeout=LONG)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            raise
+        return Outcome(self.process.returncode, said, warned, time.monotonic() - self.start)
+
+    def ranks(self):
+        """Processes of the ranks that run, by rank."""
+        found = {}
+        for process in map(int, children_of(self.process.pid)):
+            try:
+                environment = pathlib.Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
+            except OSError:
+                continue  # it has ended in the meantime
+            for name, _, value in (word.partition(b"=") for word in environment):
+                if name == b"OMPI_COMM_WORLD_RANK":
+                    found[int(value)] = process
+        return found
+
+
+def children_of(process):
+    return pathlib.Path(f"/proc/{process}/task/{process}/children").read_text().split()
+
+
+def run(ranks, program, *arguments, **how):
+    return Job(ranks, program, *arguments, **how).wait()
+
+
+def run_threads(ranks, *arguments):
+    """The same training in one process."""
+    done = subprocess.run([FOLDER / "trireme", *map(str, arguments), "--ranks", str(ranks)], capture_output=True, text=True, timeout=LONG)
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def metrics(file):
+    """What a metrics file says of each step but for times, and its validations, to the last digit."""
+    lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    steps = [line for line in lines if "loss" in line or "validation_loss" in line]
+    names = ("iteration", "loss", "grad_norm", "learning_rate", "skipped", "consumed_samples", "validation_loss")
+    return [{name: line[name] for name in names if name in line} for line in steps]
