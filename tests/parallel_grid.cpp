@@ -61,6 +61,9 @@ Model model_of(const Size& size, int number) {
     case 5:  // the batch grows
       model.ramp_up = {1};
       break;
+    case 6:  // microbatches whose tokens count differently
+      model.documents = true;
+      break;
   }
   return model;
 }

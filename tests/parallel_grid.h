@@ -10,10 +10,10 @@ namespace trireme::grid {
 
 /// What a case varies besides (p, t, d, v): one level of each factor.
 enum class Factor {
-  order,           ///< kOrders
+  order,           ///< Order
   microbatches,    ///< fewer than p, p + 1, a multiple of p, one
   layers,          ///< balanced; all on the last stages; on every other stage
-  model,           ///< kModels
+  model,           ///< forms, sizes and data (parallel_grid.cpp)
   sequences,       ///< b
   scatter_gather,  ///< off, on
   overlap,         ///< on, off
@@ -22,7 +22,7 @@ enum class Factor {
   threads,         ///< per rank
 };
 inline constexpr int kFactors = 10;
-inline constexpr std::array<int, kFactors> kLevels = {6, 4, 3, 6, 2, 2, 2, 4, 2, 2};
+inline constexpr std::array<int, kFactors> kLevels = {6, 4, 3, 7, 2, 2, 2, 4, 2, 2};
 using Levels = std::array<int, kFactors>;
 
 /// Levels of Factor::order. Where there are several chunks, built_in is the interleaved order.

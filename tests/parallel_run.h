@@ -68,6 +68,7 @@ struct Model {
                            .attention_dropout = 0.1};
   int64_t global_batch = 8;
   int64_t micro_batch = 1;
+  bool documents = false;  ///< samples are cut into documents that differ; their ends have no loss
   std::vector<int64_t> ramp_up = {};  ///< sizes of the first batches, one step each
   int steps = 2;
 };
@@ -158,7 +159,11 @@ struct RankRun {
         batches(std::make_shared<const data::Batches>(
             source ? std::move(source)
                    : std::make_shared<RuleSamples>(model.shape.length, model.shape.vocabulary),
-            data::BatchRules{.vocab_size = model.shape.vocabulary})),
+            data::BatchRules{.vocab_size = model.shape.vocabulary,
+                             .eod = 5,
+                             .reset_position_ids = model.documents,
+                             .reset_attention_mask = model.documents,
+                             .eod_mask_loss = model.documents})),
         session(model::plan_run(request_of(model, cut, port.rank())),
                 {.device = &device, .kernels = &kernels, .profile = {.threads = cut.threads}},
                 groups.all()),
