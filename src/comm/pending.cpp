@@ -132,7 +132,8 @@ void write(int descriptor, const char* signal) noexcept {
   const int before = errno;
   Line line;
   line << "trireme: [" << note.rank << "] " << signal << ": ";
-  const int64_t since = note.since;
+  // A wait that was not described has hardly begun, and says nothing.
+  const int64_t since = note.awaited.empty() ? 0 : note.since.load();
   timespec now = {};
   static_cast<void>(::clock_gettime(CLOCK_MONOTONIC, &now));
   if (since == 0) {
@@ -144,7 +145,7 @@ void write(int descriptor, const char* signal) noexcept {
     line << "waiting for " << tenths / 10 << "." << tenths % 10 << " s";
   }
   if (!note.action.empty()) line << " in " << note.action;
-  if (since != 0 && !note.awaited.empty()) line << ": " << note.awaited;
+  if (since != 0) line << ": " << note.awaited;
   line << "\n";
   line.write(descriptor);
   errno = before;

@@ -84,6 +84,12 @@ TEST_F(Pending, SaysWhatItWaitsForNowWhereAWaitMovesOn) {
   EXPECT_NE(text.find(": a token from rank 3\n"), std::string::npos) << text;
 }
 
+TEST_F(Pending, OfAWaitThatHasHardlyBegunSaysTheAction) {
+  pending::set_action("0B0");
+  const pending::Wait wait(std::chrono::steady_clock::now());
+  EXPECT_EQ(written(), "trireme: [rank 5 = p1 t0 d1] SIGTERM: busy in 0B0\n");
+}
+
 TEST_F(Pending, OfNoWaitSaysTheAction) {
   WaitLoop loop({});
   loop.set_action("0F1");

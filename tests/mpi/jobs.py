@@ -79,7 +79,8 @@ def run_threads(ranks, *arguments):
 
 def metrics(file):
     """What a metrics file says of each step but for times, and its validations, to the last digit."""
-    lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    text = file.read_text() if file.exists() else ""
+    lines = [json.loads(line) for line in text.rpartition("\n")[0].splitlines()]  # the last one may be half written
     steps = [line for line in lines if "loss" in line or "validation_loss" in line]
     names = ("iteration", "loss", "grad_norm", "learning_rate", "skipped", "consumed_samples", "validation_loss")
     return [{name: line[name] for name in names if name in line} for line in steps]

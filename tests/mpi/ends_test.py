@@ -1,0 +1,136 @@
+"""How `trireme train` on processes ends: by a signal, by a rank that dies or stands still, by options that differ, and on a host
+without room.
+
+ends_test.py FOLDER [UNITTEST-OPTION...]: FOLDER has trireme. Needs mpirun, and fails without it.
+"""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+from jobs import FOLDER, Job, metrics, run, run_threads
+
+RANKS = 4
+TRAIN = ("train --num-layers 4 --hidden-size 32 --num-attention-heads 4 --seq-length 32 --micro-batch-size 1 --global-batch-size 8 "
+         "--vocab-size 61 --mock-data --eval-iters 1 --eval-interval 100000 --pipeline-model-parallel-size 2").split()
+PLACES = ["p0 t0 d0", "p0 t0 d1", "p1 t0 d0", "p1 t0 d1"]
+
+
+class Ends(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.metrics = self.folder / "metrics.jsonl"
+
+    def begin(self, *more):
+        """A long training that has made some steps."""
+        job = Job(RANKS, "trireme", *TRAIN, "--lr", "1e-3", "--train-iters", 100_000, "--metrics-file", self.metrics, *more)
+        while len(metrics(self.metrics)) < 3:
+            if job.process.poll() is not None or time.monotonic() - job.start > 60:
+                self.fail(job.wait())
+            time.sleep(0.05)
+        return job
+
+    def saved(self, outcome, name):
+        """It ended well behind a step, and what it saved is there and goes on."""
+        self.assertEqual(outcome.status, 0, outcome)
+        iteration = int(re.search(rf"iteration (\d+) of 100000: {name}", outcome.said)[1])
+        steps = metrics(self.metrics)
+        self.assertEqual(iteration, steps[-1]["iteration"], outcome)
+        more = self.folder / "more.jsonl"
+        after = run_threads(RANKS, *TRAIN, "--lr", "1e-3", "--train-iters", iteration + 1, "--metrics-file", more, "--load", self.folder / "ck",
+                            "--override-opt_param-scheduler")
+        self.assertEqual(after.status, 0, after)
+        self.assertEqual([step["iteration"] for step in metrics(more) if "loss" in step], [iteration + 1], after)
+
+
+class Signals(Ends):
+    def test_sigusr1_for_the_launcher_saves_and_ends(self):
+        job = self.begin("--save", self.folder / "ck")
+        job.process.send_signal(signal.SIGUSR1)
+        outcome = job.wait()
+        self.saved(outcome, "SIGUSR1")
+        self.assertEqual(outcome.ours(), [], outcome)
+
+    def test_sigterm_for_one_rank_saves_and_ends_all(self):
+        job = self.begin("--save", self.folder / "ck")
+        os.kill(job.ranks()[2], signal.SIGTERM)
+        outcome = job.wait()
+        self.saved(outcome, "SIGTERM")
+        self.assertEqual(len(outcome.ours()), 1, outcome)
+        self.assertRegex(outcome.ours()[0], r"^trireme: \[rank 2 = p1 t0 d0\] SIGTERM: (busy in|waiting for \d+\.\d s in) \S.*")
+
+    def test_sigterm_for_the_launcher_ends_all_and_each_says_what_it_is_at(self):
+        job = self.begin()
+        job.process.terminate()
+        outcome = job.wait()
+        self.assertNotEqual(outcome.status, 0, outcome)
+        for rank, place in enumerate(PLACES):
+            self.assertRegex(outcome.warned, rf"(?m)^trireme: \[rank {rank} = {place}\] SIGTERM: (busy in |waiting for \d+\.\d s in [^:]+: )\S")
+
+
+class Losses(Ends):
+    """Of a rank."""
+
+    def test_a_rank_that_is_killed_ends_all_within_seconds_and_the_others_say_what_they_were_at(self):
+        job = self.begin()
+        start = time.monotonic()
+        os.kill(job.ranks()[1], signal.SIGKILL)
+        outcome = job.wait()
+        self.assertLess(time.monotonic() - start, 10, outcome)
+        self.assertEqual(outcome.status, 137, outcome)
+        self.assertEqual(outcome.causes(), [], outcome)
+        self.assertRegex(outcome.warned, r"rank 1 with PID|\],1\]", "the launcher names the dead rank")
+        for rank in (0, 2, 3):
+            self.assertIn(f"[rank {rank} = {PLACES[rank]}] SIGTERM: ", outcome.warned)
+
+    def test_a_rank_that_stands_still_is_named_behind_the_limit_of_waits(self):
+        limit = 3
+        job = self.begin("--distributed-timeout-seconds", limit)
+        start = time.monotonic()
+        os.kill(job.ranks()[1], signal.SIGSTOP)
+        outcome = job.wait()
+        self.assertLess(time.monotonic() - start, limit + 10, outcome)
+        self.assertEqual(outcome.status, 1, outcome)
+        self.assertEqual(len(outcome.causes()), 1, outcome)
+        # Who waits first may wait for one that waits for it in turn.
+        self.assertRegex(outcome.causes()[0], rf"waiting in \S+.*: after {limit}\.\d s, still not here: .*rank \d \(p\d t0 d\d\)")
+        self.assertIn("rank 1 (p0 t0 d1)", "".join(outcome.ours()), outcome)
+
+
+class Options(Ends):
+    def test_that_differ_are_told_once_with_both_values_and_the_ranks(self):
+        one, other = ([*TRAIN, "--train-iters", 2, "--lr", rate] for rate in ("1e-3", "2e-3"))
+        outcome = run(1, "trireme", *one, ":", "-n", 1, FOLDER / "trireme", *other)
+        self.assertEqual(outcome.status, 1, outcome)
+        self.assertEqual(len(outcome.causes()), 1, outcome)
+        self.assertIn("lr = 0.001 on rank 0, lr = 0.002 on rank 1; all ranks of a run have the same options", outcome.causes()[0], outcome)
+
+
+class NoRoom(Ends):
+    def test_in_dev_shm_is_no_hindrance(self):
+        try:
+            subprocess.run(["unshare", "-m", "true"], check=True, stderr=subprocess.PIPE, text=True)
+        except (OSError, subprocess.CalledProcessError) as why:
+            self.skipTest(f"no mount of one's own can be made here (it takes root): {why}")
+        training = [*TRAIN, "--lr", "1e-2", "--train-iters", 4, "--metrics-file", self.metrics]
+        fill = "mount -t tmpfs -o size=64k none /dev/shm && { head -c 64k /dev/zero > /dev/shm/full || true; } && exec \"$@\""
+        outcome = Job(RANKS, "trireme", *training, before=("unshare", "-m", "sh", "-c", fill, "sh")).wait()
+        self.assertEqual(outcome.status, 0, outcome)
+        self.assertEqual(outcome.ours(), [], outcome)
+        full = metrics(self.metrics)
+        self.metrics.unlink()
+        usual = run_threads(RANKS, *training)
+        self.assertEqual(usual.status, 0, usual)
+        self.assertEqual(full, metrics(self.metrics))
+        self.assertGreaterEqual(len(full), 4)
+
+
+if __name__ == "__main__":
+    unittest.main()
