@@ -118,7 +118,7 @@ TEST(Interleaved, RefusesMicrobatchesThatAreNoMultipleWithTheNearest) {
   } catch (const Error& error) {
     EXPECT_EQ(std::string(error.what()),
               "interleaved schedule: 6 microbatches; interleaving needs a multiple of p = 4 (SC'21 "
-              "section 2.2.2); use 4 or 8");
+              "section 2.2.2); use --num-microbatches 4 or 8, or --schedule gpipe");
     EXPECT_EQ(error.kind(), Error::Kind::usage);
   }
   for (const PipelineShape& shape :
