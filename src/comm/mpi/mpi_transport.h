@@ -19,7 +19,7 @@ namespace trireme::comm::mpi {
 struct MpiLimits {
   /// Bytes that follow their frame at once, per pair of ranks; what is more is held until its
   /// receiver fetches it, or travels in its frame.
-  int64_t pushed = int64_t{1} << 20;
+  int64_t pushed = int64_t{4} << 20;
   /// Bytes that a rank fetches before they are asked for. Messages longer than `pushed` wait for
   /// that, and then come to where they belong without another copy.
   int64_t room = int64_t{16} << 20;
