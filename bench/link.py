@@ -76,8 +76,6 @@ def main():
     what = sys.argv[1] if len(sys.argv) > 1 else ""
     if what not in ("overlap", "scatter"):
         sys.exit(__doc__)
-    os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT", "1")
-    os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
     name = f"trireme-link-{os.getpid()}"
     pairs = int(sys.argv[2]) if len(sys.argv) > 2 else 5
     try:

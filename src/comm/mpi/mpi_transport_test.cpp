@@ -128,7 +128,7 @@ TEST(MpiTransport, HasBoundedMemoryHoweverManyMessagesComeUnasked) {
 
 TEST(MpiTransport, ReceivesALongMessageWhereItBelongs) {
   int64_t before = -1;
-  flood(3, 1'000'000, {}, {},
+  flood(3, 1'000'000, {}, {.pushed = 1 << 20},
         [&](const FakeMpiWorld&, Wire& receiver) { before = receiver.buffers().total(); });
   EXPECT_EQ(before, 0) << "nothing of it came before it was asked for";
 }
