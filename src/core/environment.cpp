@@ -73,6 +73,10 @@ std::span<const EnvironmentVariable> environment_variables() {
                               "message, also between two ops; the program's own waits do "
                               "without",
                           .otherwise = "the program sets it to 0"},
+      EnvironmentVariable{.name = "OMPI_MCA_btl_tcp_links",
+                          .reader = "Open MPI, in a `trireme` that it started",
+                          .meaning = "connections to each rank on another host, over TCP",
+                          .otherwise = "the program sets it to 2"},
       EnvironmentVariable{
           .name = "TRIREME_GPT2_VOCAB",
           .reader = "the tests of text/",
