@@ -23,8 +23,8 @@ T95 = [6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812]  # 
 OVERLAP = """--num-layers 12 --hidden-size 768 --num-attention-heads 12 --seq-length 256 --max-position-embeddings 1024
 --vocab-size 8192 --micro-batch-size 4 --global-batch-size 16 --train-iters 4 --threads-per-rank 1""".split()
 # Narrow layers: a boundary weighs as much as what is computed between two of them.
-SCATTER = """--num-layers 2 --hidden-size 512 --num-attention-heads 8 --seq-length 256 --vocab-size 512 --micro-batch-size 4
---global-batch-size 64 --train-iters 6 --threads-per-rank 1 --pipeline-model-parallel-size 2 --tensor-model-parallel-size 2""".split()
+SCATTER = """--num-layers 2 --hidden-size 256 --num-attention-heads 4 --seq-length 256 --vocab-size 512 --micro-batch-size 8
+--global-batch-size 128 --train-iters 10 --threads-per-rank 1 --pipeline-model-parallel-size 2 --tensor-model-parallel-size 2""".split()
 COMMON = "--mock-data --eval-iters 0 --lr 1e-4 --hidden-dropout 0 --attention-dropout 0 --log-interval 100".split()
 
 

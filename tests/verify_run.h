@@ -2,7 +2,7 @@
 // Verifications of runs cut over ranks that are threads, sound and with planted faults.
 
 #include "parallel_run.h"
-#include "train/verify.h"
+#include "train/verify/verify.h"
 
 namespace trireme {
 

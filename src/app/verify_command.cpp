@@ -16,8 +16,8 @@
 #include "train/places.h"
 #include "train/resume.h"
 #include "train/run_data.h"
-#include "train/verify.h"
-#include "train/verify_tiny.h"
+#include "train/verify/tiny.h"
+#include "train/verify/verify.h"
 
 namespace trireme::app {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/verify_report.h"
+#include "train/verify/report.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "train/verify_rounding.h"
+#include "train/verify/rounding.h"
 
 #include <cmath>
 

@@ -9,7 +9,7 @@
 #include "train/batch_course.h"
 #include "train/learning_rate.h"
 #include "train/trainer.h"
-#include "train/verify_report.h"
+#include "train/verify/report.h"
 
 // Whether a run that is cut over ranks computes what one rank computes: both take the same steps
 // from the same state, and everything that a step makes is compared. docs/verify.md.

@@ -1,4 +1,4 @@
-#include "train/verify_tiny.h"
+#include "train/verify/tiny.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "train/verify.h"
+#include "train/verify/verify.h"
 
 #include <algorithm>
 #include <array>
@@ -8,10 +8,10 @@
 
 #include "core/error.h"
 #include "core/format.h"
-#include "train/verify_exchange.h"
-#include "train/verify_one_rank.h"
-#include "train/verify_rounding.h"
-#include "train/verify_values.h"
+#include "train/verify/exchange.h"
+#include "train/verify/one_rank.h"
+#include "train/verify/rounding.h"
+#include "train/verify/values.h"
 
 namespace trireme::train {
 namespace {

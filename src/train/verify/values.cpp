@@ -1,4 +1,4 @@
-#include "train/verify_values.h"
+#include "train/verify/values.h"
 
 #include <algorithm>
 #include <cmath>

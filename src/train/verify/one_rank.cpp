@@ -1,4 +1,4 @@
-#include "train/verify_one_rank.h"
+#include "train/verify/one_rank.h"
 
 #include <algorithm>
 #include <functional>

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "engine/session.h"
-#include "train/verify_rounding.h"
+#include "train/verify/rounding.h"
 
 namespace trireme::train {
 

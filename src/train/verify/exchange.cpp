@@ -1,4 +1,4 @@
-#include "train/verify_exchange.h"
+#include "train/verify/exchange.h"
 
 #include <algorithm>
 #include <cmath>

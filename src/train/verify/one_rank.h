@@ -1,9 +1,9 @@
 #pragma once
 #include "comm/local/solo.h"
 #include "device/cpu/cpu_device.h"
-#include "train/verify.h"
-#include "train/verify_rounding.h"
-#include "train/verify_values.h"
+#include "train/verify/rounding.h"
+#include "train/verify/values.h"
+#include "train/verify/verify.h"
 
 namespace trireme::train {
 

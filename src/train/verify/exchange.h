@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "engine/session.h"
-#include "train/verify_values.h"
+#include "train/verify/values.h"
 
 namespace trireme::train {
 
