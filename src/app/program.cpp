@@ -132,8 +132,10 @@ int tell_failure(const std::exception_ptr& failure) noexcept {
   try {
     std::rethrow_exception(failure);
   } catch (const Error& error) {
-    // What all ranks find wrong with the options, one of them tells.
-    if (error.kind() == Error::Kind::usage && is_quiet()) return error.exit_status();
+    // What all ranks find wrong with the options, the first one tells; what this one does not share
+    // with the first, it tells itself.
+    if (error.kind() == Error::Kind::usage && is_quiet())
+      comm::mpi::let_first_speak(comm::mpi::launch_here());
   } catch (...) {  // told by all
   }
   return trireme::tell_failure(failure);
@@ -142,7 +144,10 @@ int tell_failure(const std::exception_ptr& failure) noexcept {
 int guarded_program(std::span<const Command> commands, Arguments arguments) noexcept {
   try {
     // Of the processes of a launcher the first one speaks, from the first mistake on.
-    be_quiet(comm::mpi::launch_here().rank != 0);
+    if (const int rank = comm::mpi::launch_here().rank; rank > 0) {
+      be_quiet(true);
+      set_place(format("rank {}", rank));
+    }
     const int status = run_program(commands, arguments);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
       fail({.where = "standard output",

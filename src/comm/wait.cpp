@@ -62,7 +62,9 @@ void WaitLoop::until(FunctionRef<bool()> test,
                "a rank waits for another one at most {:.6g} s (--distributed-timeout-seconds or "
                "-minutes)",
                std::chrono::duration<double>(patience_.limit).count()),
-           .remedy = "look at what that rank does, or allow more time where a step takes long"});
+           .remedy =
+               "look at what that rank does and whether its host can be reached, or allow more "
+               "time where a step takes long"});
     }
     if (waited < kAwake) {
       std::this_thread::yield();

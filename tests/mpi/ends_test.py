@@ -112,6 +112,26 @@ class Options(Ends):
         self.assertEqual(len(outcome.causes()), 1, outcome)
         self.assertIn("lr = 0.001 on rank 0, lr = 0.002 on rank 1; all ranks of a run have the same options", outcome.causes()[0], outcome)
 
+    def test_that_only_one_rank_has_wrong_are_told_by_that_rank(self):
+        outcome = run(1, "trireme", *TRAIN, "--train-iters", 2, "--lr", "1e-3", ":", "-n", 1, FOLDER / "trireme", *TRAIN, "--lr", "1e-3", "--train-itres", 2)
+        self.assertEqual(outcome.status, 2, outcome)
+        self.assertEqual(len(outcome.causes()), 1, outcome)
+        self.assertRegex(outcome.causes()[0], r"^trireme: \[rank 1\] .*--train-itres.*--train-iters")
+
+    def test_that_all_ranks_have_wrong_are_told_once(self):
+        outcome = run(RANKS, "trireme", *TRAIN, "--lr", "1e-3", "--train-itres", 2)
+        self.assertEqual(outcome.status, 2, outcome)
+        self.assertEqual(len(outcome.causes()), 1, outcome)
+        self.assertIn("--train-itres", outcome.causes()[0], outcome)
+
+    def test_by_which_a_rank_ends_before_the_start_do_not_let_the_others_wait_for_good(self):
+        training, limit = [*TRAIN, "--train-iters", 2, "--lr", "1e-3"], 4
+        outcome = run(1, "trireme", *training, "--distributed-timeout-seconds", limit, ":", "-n", 1, FOLDER / "trireme", *training, "--dry-run")
+        self.assertEqual(outcome.status, 1, outcome)
+        self.assertLess(outcome.seconds, limit + 10, outcome)
+        self.assertEqual(len(outcome.causes()), 1, outcome)
+        self.assertRegex(outcome.causes()[0], rf"after {limit}(\.\d)? s, .*(not all of the 2 processes|rank 1 \()")
+
 
 class NoRoom(Ends):
     def test_in_dev_shm_is_no_hindrance(self):

@@ -1,6 +1,8 @@
 #include "comm/mpi/launch.h"
 
 #include <charconv>
+#include <chrono>
+#include <thread>
 
 #include "core/environment.h"
 #include "core/error.h"
@@ -83,6 +85,10 @@ std::string_view name_of(Launcher launcher) {
       return "srun";
   }
   return "";
+}
+
+void let_first_speak(const Launch& launch) {
+  if (launch.rank > 0) std::this_thread::sleep_for(std::chrono::seconds(2));
 }
 
 void require_meeting(const Launch& launch) {

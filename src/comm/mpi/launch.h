@@ -43,6 +43,11 @@ using Environment = FunctionRef<std::optional<std::string>(std::string_view name
 /// "mpirun of Open MPI", "srun", ....
 [[nodiscard]] std::string_view name_of(Launcher launcher);
 
+/// Before MPI begins no rank knows of the others. Of those that fail alike (all read the same
+/// options) the first one speaks at once, and the launcher ends the others as it goes: they sleep
+/// here until that has happened. Who wakes up found something that the first one did not.
+void let_first_speak(const Launch& launch);
+
 /// Refuses a step of srun whose processes cannot meet, before MPI is asked to.
 void require_meeting(const Launch& launch);
 /// Refuses a world that MPI does not see as the launcher does: N programs of one rank each would

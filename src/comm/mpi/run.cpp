@@ -14,6 +14,7 @@
 
 #include "comm/lanes.h"
 #include "comm/mpi/library.h"
+#include "comm/mpi/start_limit.h"
 #include "comm/pending.h"
 #include "core/error.h"
 #include "core/failure.h"
@@ -38,19 +39,16 @@ std::chrono::nanoseconds turn_of(int rank) {
   return std::min(kFirstSpeaks + (rank - 1) * kNextSpeaks, kLastSpeaks);
 }
 
-// Inside a handler: MPI is not begun, so no rank knows of the others. Those who fail alike are
-// ended by the launcher as the first one ends.
+// Inside a handler, before MPI is begun.
 [[noreturn]] void end_this(const Launch& launch) {
-  if (launch.rank > 0) std::this_thread::sleep_for(kLastSpeaks);
+  let_first_speak(launch);
   std::exit(tell_failure(std::current_exception()));
 }
 
 // Inside a handler: what it says holds for all processes of this job, which all see it.
 [[noreturn]] void end_alike(const Launch& launch, const Error& error) {
-  if (launch.rank > 0) {
-    std::this_thread::sleep_for(kLastSpeaks);
-    std::exit(error.exit_status());
-  }
+  let_first_speak(launch);
+  if (launch.rank > 0) std::exit(error.exit_status());
   std::exit(tell_failure(std::current_exception()));
 }
 
@@ -160,6 +158,7 @@ void run_mpi(const MpiRun& run, const std::function<void(Port& port)>& body) {
     end_alike(run.launch, error);
   }
   try {
+    const StartLimit limit(run.launch, run.patience.limit);
     begun.emplace(run.table != nullptr ? *run.table : open_library());
   } catch (...) {
     end_this(run.launch);
