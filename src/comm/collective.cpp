@@ -13,8 +13,15 @@ namespace {
 
 // Pieces that one step joins or gathers: a rank computes between steps.
 constexpr int64_t kPiecesPerStep = 4;
-// Pieces that are on their way at once, per peer: a transport may hold them in memory of its own.
+// Pieces that are on their way at once in each of the two queues to a peer: a transport may hold
+// them in memory of its own. Not one number for all peers: the slots of one that waits for others'
+// parts would be missing for those it waits for.
 constexpr size_t kOnTheirWay = 16;
+
+// Where a peer's count of a queue stands.
+size_t way_of(int lane) {
+  return lane == kJoinLane ? 0 : 1;
+}
 
 }  // namespace
 
@@ -118,8 +125,13 @@ bool Collective::gathered_all() const {
   return true;
 }
 
-bool Collective::may_send() const {
-  return loans_.size() < kOnTheirWay * (peers_.size() - 1);
+bool Collective::may_send(int peer, int lane) const {
+  return peers_[static_cast<size_t>(peer)].on_their_way[way_of(lane)] < kOnTheirWay;
+}
+
+void Collective::send(Lanes& lanes, int peer, int lane, const Slice& piece) {
+  loans_.push_back({lanes.send(peer, lane, exchange_, piece.data, piece.bytes), peer, lane});
+  ++peers_[static_cast<size_t>(peer)].on_their_way[way_of(lane)];
 }
 
 void Collective::lend(Lanes& lanes) {
@@ -131,9 +143,8 @@ void Collective::lend(Lanes& lanes) {
     for (int step = 1; step < lanes.size(); ++step) {
       const int peer = (rank_ + step) % lanes.size();
       int64_t& lent = peers_[static_cast<size_t>(peer)].lent;
-      if (lent == slice(peer).pieces() || !may_send()) continue;
-      const Slice piece = slice(peer).piece(lent);
-      loans_.push_back({lanes.send(peer, kJoinLane, exchange_, piece.data, piece.bytes), peer});
+      if (lent == slice(peer).pieces() || !may_send(peer, kJoinLane)) continue;
+      send(lanes, peer, kJoinLane, slice(peer).piece(lent));
       ++lent;
       moved = true;
     }
@@ -170,9 +181,8 @@ void Collective::hand(Lanes& lanes) {
     for (int step = 1; step < lanes.size(); ++step) {
       const int peer = (rank_ + step) % lanes.size();
       int64_t& handed = peers_[static_cast<size_t>(peer)].handed;
-      if (handed == ready || !may_send()) continue;
-      const Slice piece = slice(rank_).piece(handed);
-      loans_.push_back({lanes.send(peer, kGatherLane, exchange_, piece.data, piece.bytes), peer});
+      if (handed == ready || !may_send(peer, kGatherLane)) continue;
+      send(lanes, peer, kGatherLane, slice(rank_).piece(handed));
       ++handed;
       moved = true;
     }
@@ -196,7 +206,11 @@ void Collective::gather(Lanes& lanes, int64_t& budget) {
 }
 
 void Collective::collect_loans(Lanes& lanes) {
-  std::erase_if(loans_, [&](const Loan& loan) { return lanes.transport().received(loan.ticket); });
+  std::erase_if(loans_, [&](const Loan& loan) {
+    if (!lanes.transport().received(loan.ticket)) return false;
+    --peers_[static_cast<size_t>(loan.peer)].on_their_way[way_of(loan.lane)];
+    return true;
+  });
 }
 
 std::string Collective::awaited(const Lanes& lanes) const {

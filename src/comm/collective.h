@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,7 +26,7 @@ class Collective {
  public:
   /// Allocates for groups and buffers up to these.
   void reserve(int ranks, int64_t bytes);
-  /// Of its parts of such a buffer that may be on their way at once from one rank to another.
+  /// Of its parts of such a buffer that may be on their way at once in one queue to a peer.
   [[nodiscard]] static size_t most_pieces(int ranks, int64_t bytes);
   void begin(const Lanes& lanes, const Exchange& exchange);
   /// Moves on as far as it gets with what is here, but not by more than some pieces. Returns
@@ -40,6 +41,7 @@ class Collective {
     int64_t lent = 0;  // pieces, of the peer's slice
     int64_t handed = 0;
     int64_t gathered = 0;
+    std::array<size_t, 2> on_their_way = {};  // pieces lent and handed that it has not received
   };
   struct Slice {
     std::byte* data;
@@ -50,6 +52,7 @@ class Collective {
   struct Loan {
     Ticket ticket;
     int peer;
+    int lane;
   };
 
   [[nodiscard]] Slice slice(int rank) const;
@@ -66,7 +69,8 @@ class Collective {
   void hand(Lanes& lanes);
   void gather(Lanes& lanes, int64_t& budget);
   void collect_loans(Lanes& lanes);
-  [[nodiscard]] bool may_send() const;
+  [[nodiscard]] bool may_send(int peer, int lane) const;
+  void send(Lanes& lanes, int peer, int lane, const Slice& piece);
 
   Exchange exchange_;
   int rank_ = 0;

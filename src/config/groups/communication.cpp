@@ -25,7 +25,7 @@ const Group& CommunicationOptions::group() {
                 {.name = "scatter-gather-tensors-in-pipeline",
                  .help = "of t tensor-parallel ranks each sends the t-th part of what goes to the "
                          "next stage, where they gather it (SC'21 section 4.1)",
-                 .otherwise = "on where neighbouring stages are on different hosts"}),
+                 .otherwise = "on where the ranks are on more hosts than one"}),
       }};
   return table;
 }
