@@ -1,5 +1,7 @@
 #include "app/ranks.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <vector>
@@ -63,7 +65,7 @@ Ranks::Ranks(const config::EngineOptions& options)
   count_ = launch_.is_many() ? launch_.size : static_cast<int>(options.ranks);
   here_ = launch_.is_many() && launch_.local_size > 0 ? launch_.local_size : count_;
   threads_ = options.threads_per_rank > 0 ? static_cast<int>(options.threads_per_rank)
-                                          : std::max(1, usable_cores() / here_);
+                                          : std::clamp(cores() / here_, 1, usable_cores());
   if (!launch_.is_many()) return;
   if (options.ranks != 1 && options.ranks != launch_.size) {
     fail_usage({.where = "--ranks",
@@ -74,11 +76,16 @@ Ranks::Ranks(const config::EngineOptions& options)
   }
 }
 
+// A launcher may have bound this process to a part of them; who started it may use all.
+int Ranks::cores() const {
+  return launch_.is_many() ? std::max(usable_cores(), usable_cores(::getppid())) : usable_cores();
+}
+
 void Ranks::run(const parallel::Topology& topology,
                 const std::function<void(LocalRank& rank)>& body) const {
   topology.require_world_size(count_);
   const comm::Patience patience = {.limit = options_.timeout(),
-                                   .crowded = here_ * threads_ > usable_cores()};
+                                   .crowded = here_ * threads_ > cores()};
   const auto on_port = [&](comm::Port& port) {
     LocalRank rank(options_, threads_, port, topology);
     body(rank);

@@ -60,7 +60,8 @@ class Ranks {
 
   /// Ranks of the run.
   [[nodiscard]] int count() const { return count_; }
-  /// Compute threads of each: as asked for, or the usable cores over the ranks of this machine.
+  /// Compute threads of each: as asked for, or this machine's cores over the ranks on it, but no
+  /// more than the launcher bound this one to.
   [[nodiscard]] int threads() const { return threads_; }
 
   /// Whether ranks are on more hosts than this one.
@@ -77,6 +78,8 @@ class Ranks {
            const std::function<void(LocalRank& rank)>& body) const;
 
  private:
+  [[nodiscard]] int cores() const;  // of this machine, that the ranks on it share
+
   const config::EngineOptions& options_;
   comm::mpi::Launch launch_;
   int count_;

@@ -176,7 +176,7 @@ std::string GroupCommunicator::awaited(const Pending& pending) {
   }
   // What stands still is the oldest one, if another.
   std::string text = pending.collective.awaited(lanes_);
-  if (collectives_.front() != &pending)
+  if (!collectives_.empty() && collectives_.front() != &pending)
     text += format(", behind {}", collectives_.front()->collective.awaited(lanes_));
   return text;
 }

@@ -91,7 +91,8 @@ void Port::finish(device::Stream& stream) {
       fail({.where = format("from {} to {}", transport_->name_of(message->header.from),
                             transport_->name_of(rank())),
             .what = format("{}, which nobody asked for", text_of(message->header)),
-            .rule = "what is sent is received"});
+            .rule = "what is sent is received",
+            .remedy = "report this, with the program's options"});
     }
   }
   // Nobody leaves before all have looked.

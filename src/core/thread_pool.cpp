@@ -150,10 +150,10 @@ void ThreadPool::between_tasks(std::function<void()> what) {
   state_->between = std::move(what);
 }
 
-int usable_cores() {
+int usable_cores(int process) {
   int cores = 1;
   cpu_set_t mask;
-  if (sched_getaffinity(0, sizeof(mask), &mask) == 0) cores = CPU_COUNT(&mask);
+  if (sched_getaffinity(process, sizeof(mask), &mask) == 0) cores = CPU_COUNT(&mask);
   // cgroup v2: "max 100000" or "150000 100000" (microseconds of quota per period)
   std::ifstream file("/sys/fs/cgroup/cpu.max");
   std::string quota;

@@ -57,7 +57,8 @@ class ThreadPool {
   std::unique_ptr<State> state_;
 };
 
-/// Cores this process may use: the affinity mask and the cgroup's quota, at least 1.
-[[nodiscard]] int usable_cores();
+/// Cores that a process may use (0: this one): its affinity mask and the cgroup's quota, at
+/// least 1.
+[[nodiscard]] int usable_cores(int process = 0);
 
 }  // namespace trireme

@@ -71,6 +71,9 @@ struct VocabularyNames {
                                           const VocabularyNames& names = {});
 [[nodiscard]] Vocabulary read_vocabulary(const Path& vocab_json, const Path& merges_txt);
 
+/// The files that read_vocabulary(model) reads. Throws where a folder has none of them.
+[[nodiscard]] std::vector<Path> tokenizer_files(const Path& model);
+
 /// Reads a tokenizer.json, or from a folder its tokenizer.json, else its vocab.json and merges.txt.
 [[nodiscard]] Vocabulary read_vocabulary(const Path& model);
 

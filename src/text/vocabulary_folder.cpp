@@ -28,15 +28,20 @@ Vocabulary read_vocabulary(const Path& vocab_json, const Path& merges_txt) {
                           {.vocab_json = vocab_json.string(), .merges_txt = merges_txt.string()});
 }
 
-Vocabulary read_vocabulary(const Path& model) {
-  if (!std::filesystem::is_directory(model)) return read_tokenizer_json(model);
+std::vector<Path> tokenizer_files(const Path& model) {
+  if (!std::filesystem::is_directory(model)) return {model};
   const Path json = model / "tokenizer.json";
-  if (std::filesystem::exists(json)) return read_tokenizer_json(json);
+  if (std::filesystem::exists(json)) return {json};
   const Path vocab = model / "vocab.json";
-  if (std::filesystem::exists(vocab)) return read_vocabulary(vocab, model / "merges.txt");
+  if (std::filesystem::exists(vocab)) return {vocab, model / "merges.txt"};
   fail({.where = model.string(),
         .what = "has no tokenizer.json, and no vocab.json with merges.txt",
         .rule = "a folder with a tokenizer has one or the other"});
+}
+
+Vocabulary read_vocabulary(const Path& model) {
+  const std::vector<Path> files = tokenizer_files(model);
+  return files.size() == 1 ? read_tokenizer_json(files[0]) : read_vocabulary(files[0], files[1]);
 }
 
 void write_vocabulary(const Vocabulary& vocabulary, const Path& folder) {

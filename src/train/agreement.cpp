@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/mapped_file.h"
+#include "text/vocabulary.h"
 #include "train/together.h"
 
 namespace trireme::train {
@@ -113,10 +114,12 @@ std::string contents(std::span<const config::GroupView> groups) {
       if (std::find(kReadByAll.begin(), kReadByAll.end(), field.name) == kReadByAll.end()) continue;
       const config::Value value = field.get(view.options);
       const auto* path = std::get_if<std::string>(&value);
-      std::error_code error;  // a folder has no content of its own
-      if (path == nullptr || !std::filesystem::is_regular_file(*path, error)) continue;
-      const MappedFile file(*path);
-      lines += format("content of {} = {}\n", field.name, checksum(file.bytes()));
+      if (path == nullptr || !std::filesystem::exists(*path)) continue;
+      for (const Path& name : text::tokenizer_files(*path)) {  // a file is its own
+        const MappedFile file(name);
+        const std::string which = name == *path ? "" : format("/{}", name.filename().string());
+        lines += format("content of {}{} = {}\n", field.name, which, checksum(file.bytes()));
+      }
     }
   }
   return lines;

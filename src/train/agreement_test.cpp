@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
+
 #include "comm/local/run.h"
 #include "core/error.h"
 #include "device/cpu/cpu_device.h"
@@ -72,6 +75,31 @@ TEST(Agreement, OnOptionsIsOnAllAndOnTheSubcommand) {
   const auto messages = heard({before, options_subject("train", groups)});
   EXPECT_NE(messages[0].find("seed = 1234 on rank 0, seed = 99 on rank 1"), std::string::npos)
       << messages[0];
+}
+
+TEST(Agreement, OnATokenizerIsOnTheFilesThatAreReadOfIt) {
+  std::string pattern = std::filesystem::temp_directory_path() / "trireme-agreement-XXXXXX";
+  const Path folder = ::mkdtemp(pattern.data());
+  const auto write = [&](const char* name, const char* text) {
+    AtomicFile file(folder / name);
+    file.write(text);
+    file.commit();
+  };
+  write("vocab.json", "{}");
+  write("merges.txt", "a b");
+  config::TokenizerOptions tokenizer = {.tokenizer_model = folder};
+  const std::vector<config::GroupView> groups = {config::view(tokenizer)};
+  const Subject before = options_subject("train", groups);
+  write("README", "says what it is");
+  EXPECT_EQ(options_subject("train", groups).lines, before.lines) << "nobody reads it";
+  write("merges.txt", "b a");
+  const auto messages = heard({before, options_subject("train", groups)});
+  EXPECT_NE(messages[0].find("content of tokenizer-model/merges.txt = "), std::string::npos)
+      << messages[0];
+  write("tokenizer.json", "{}");
+  EXPECT_NE(options_subject("train", groups).lines.find("tokenizer-model/tokenizer.json = "),
+            std::string::npos);
+  std::filesystem::remove_all(folder);
 }
 
 RunData mock_data(int64_t seed, int64_t iterations, int64_t length = 8) {

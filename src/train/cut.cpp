@@ -140,7 +140,8 @@ schedule::Pipeline read_order(const Path& file, const PipelineShape& shape) {
   if (!order.trains()) {
     fail_usage({.where = "--schedule-file " + file.string(),
                 .what = "has forwards only",
-                .rule = "in training every microbatch goes forward and backward"});
+                .rule = "in training every microbatch goes forward and backward",
+                .remedy = "write the backwards too; trireme schedule prints whole ones"});
   }
   return order;
 }

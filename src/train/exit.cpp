@@ -49,7 +49,10 @@ StopSignals::StopSignals() {
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < kSignals.size(); ++i) {
     if (::sigaction(kSignals[i], &action, &before[i]) != 0)
-      fail({.where = "signals", .what = "cannot be caught: " + errno_text(errno)});
+      fail({.where = "signals",
+            .what = "cannot be caught: " + errno_text(errno),
+            .rule = "a run that is told to end saves first",
+            .remedy = "see whether something keeps this process from sigaction()"});
     // What was ignored from the start stays so: nohup, a job in the background.
     if (before[i].sa_handler == SIG_IGN) ::sigaction(kSignals[i], &before[i], nullptr);
   }

@@ -6,6 +6,7 @@
 
 #include "comm/gather_text.h"
 #include "core/error.h"
+#include "core/failure.h"
 #include "core/format.h"
 #include "core/log.h"
 
@@ -35,8 +36,9 @@ Inspector::Inspector(engine::Session& session, const World& world,
 Inspector::~Inspector() {
   try {
     if (trace_) write_own_trace();
-  } catch (const Error& error) {
-    warn(error.what());
+  } catch (...) {
+    // Told here: what ends the run, if it is a failure, is told elsewhere.
+    static_cast<void>(tell_failure(std::current_exception()));
   }
   detach();
 }

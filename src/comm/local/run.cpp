@@ -22,6 +22,12 @@ class Ends {
     failed_ = failed_ || failed;
     changed_.notify_one();
   }
+  // Not all were started.
+  void fail() {
+    const std::lock_guard lock(mutex_);
+    failed_ = true;
+    changed_.notify_one();
+  }
   // Returns when so many have ended, or when some failed and the others had so long to follow:
   // whether all have ended.
   bool wait_for(size_t count, std::chrono::nanoseconds most) {
@@ -76,6 +82,7 @@ void run_ranks(const LocalRun& run, const std::function<void(Port& port)>& body)
                                       .what = format("only {} of {} threads could be started: {}",
                                                      started, run.ranks, error.what()),
                                       .remedy = "run fewer ranks in this process"})));
+    ends.fail();
   }
   if (run.stuck && !ends.wait_for(threads.size(), run.stuck_after)) run.stuck(cause_of(world));
   for (std::thread& thread : threads) thread.join();

@@ -1,5 +1,6 @@
 #include "comm/mpi/launch.h"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <thread>
@@ -44,6 +45,34 @@ std::optional<int> number_in(Environment environment, const char* name) {
   return number;
 }
 
+// How many tasks of a step run on a host, from "8(x3),4": of hosts 0 to 2 eight each, of host 3
+// four. -1 where the list does not say.
+int tasks_on(std::string_view list, int host) {
+  while (!list.empty()) {
+    const std::string_view entry = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(list.size(), entry.size() + 1));
+    const auto number_at = [&](size_t at) {
+      int number = -1;
+      const char* const begin = entry.data() + std::min(at, entry.size());
+      std::from_chars(begin, entry.data() + entry.size(), number);
+      return number;
+    };
+    const size_t times = entry.find("(x");
+    const int hosts = times == std::string_view::npos ? 1 : number_at(times + 2);
+    if (hosts < 1) return -1;
+    if (host < hosts) return number_at(0) < 1 ? -1 : number_at(0);
+    host -= hosts;
+  }
+  return -1;
+}
+
+// Slurm says it for all hosts of the step.
+int tasks_of_this_host(Environment environment) {
+  const auto list = environment("SLURM_STEP_TASKS_PER_NODE");
+  const auto host = number_in(environment, "SLURM_NODEID");
+  return list && host ? tasks_on(*list, *host) : -1;
+}
+
 constexpr const char* kRemedyOfSlurm =
     "start it with srun --mpi=pmix (srun --mpi=list tells what this Slurm has), or in salloc with "
     "mpirun";
@@ -62,6 +91,7 @@ Launch launch_of(Environment environment) {
                      .local_size = number_in(environment, names.local_size).value_or(-1),
                      .because = format("{}={}", names.size, *size)};
     if (launch.launcher == Launcher::slurm) {
+      launch.local_size = tasks_of_this_host(environment);
       launch.meeting = environment("PMIX_RANK") ? "pmix" : environment("PMI_RANK") ? "pmi2" : "";
     }
     return launch;

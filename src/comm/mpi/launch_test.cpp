@@ -70,6 +70,24 @@ TEST(Launch, KnowsHowTheProcessesOfAStepMeet) {
   EXPECT_EQ(launch_in(variables).meeting, "pmix");
 }
 
+TEST(Launch, KnowsHowManyTasksOfAStepAreOnItsHost) {
+  EXPECT_EQ(launch_in(kStep).local_size, -1);
+  Variables variables = kStep;
+  const auto local_size = [&](const char* list, const char* host) {
+    variables["SLURM_STEP_TASKS_PER_NODE"] = list;
+    variables["SLURM_NODEID"] = host;
+    return launch_in(variables).local_size;
+  };
+  EXPECT_EQ(local_size("4", "0"), 4);
+  EXPECT_EQ(local_size("8(x4)", "3"), 8);
+  EXPECT_EQ(local_size("8(x4)", "4"), -1);
+  EXPECT_EQ(local_size("2(x3),1,16(x2)", "2"), 2);
+  EXPECT_EQ(local_size("2(x3),1,16(x2)", "3"), 1);
+  EXPECT_EQ(local_size("2(x3),1,16(x2)", "5"), 16);
+  for (const char* list : {"", "many", "2(x", "2(x0)", "(x2)", "-3"})
+    EXPECT_EQ(local_size(list, "0"), -1) << list;
+}
+
 TEST(Launch, OfMpirunInsideAStepIsMpirun) {
   Variables variables = kStep;
   variables.insert(kOpenMpi.begin(), kOpenMpi.end());

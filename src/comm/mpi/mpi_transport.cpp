@@ -291,7 +291,7 @@ void MpiTransport::withdraw() noexcept {
     if (peer == rank()) continue;
     try {
       tell(peer, FrameKind::end, 0);
-    } catch (const Error&) {  // who cannot be told is ended by the launcher
+    } catch (...) {  // who cannot be told is ended by the launcher
     }
   }
 }

@@ -13,8 +13,8 @@
 #include <thread>
 
 #include "comm/lanes.h"
+#include "comm/mpi/call_limit.h"
 #include "comm/mpi/library.h"
-#include "comm/mpi/start_limit.h"
 #include "comm/pending.h"
 #include "core/error.h"
 #include "core/failure.h"
@@ -32,6 +32,34 @@ constexpr milliseconds kNextSpeaks{250};
 constexpr milliseconds kLastSpeaks{2'000};
 // Who follows a failure is ended from outside; by itself, should nobody do it.
 constexpr std::chrono::seconds kFollows{4};
+
+std::string seconds_text(std::chrono::nanoseconds limit) {
+  return format("{:.6g} s", std::chrono::duration<double>(limit).count());
+}
+
+constexpr const char* kRuleOfWaits =
+    "a rank waits for another one at most that long (--distributed-timeout-seconds or -minutes)";
+
+Trouble silence_at_the_begin(const Launch& launch, std::chrono::nanoseconds limit) {
+  return {
+      .where = format("rank {}, waiting in the begin of MPI", launch.rank),
+      .what = format("after {}, not all of the {} processes of {} ({}) are here",
+                     seconds_text(limit), launch.size, name_of(launch.launcher), launch.because),
+      .rule = kRuleOfWaits,
+      .remedy =
+          "look for processes that ended early or have other options, and whether their "
+          "hosts can be reached; or allow more time where one takes long to read its "
+          "data"};
+}
+
+Trouble silence_at_the_end(std::chrono::nanoseconds limit) {
+  return {.where = "waiting in the end of MPI",
+          .what = format("after {}, not all ranks have ended it", seconds_text(limit)),
+          .rule = kRuleOfWaits,
+          .remedy =
+              "what was asked for is done; look for ranks that stand still, and whether "
+              "their hosts can be reached"};
+}
 
 // When a rank speaks, so that those before it have spoken.
 std::chrono::nanoseconds turn_of(int rank) {
@@ -65,10 +93,12 @@ std::chrono::nanoseconds turn_of(int rank) {
 
 // Waits until all ranks are here, so that none is inside MPI's own end, out of reach, while another
 // one fails: some launchers do not survive that.
-void leave(Wire& wire, const WaitLoop& loop) {
+void leave(Wire& wire, const WaitLoop& loop, std::chrono::nanoseconds limit) {
   if (wire.stopped_by() >= 0) {
-    fail({.what = "it ended while others could still read what it had lent",
-          .rule = "each exchange is waited for"});
+    fail({.where = "the end",
+          .what = "it ended while others could still read what it had lent",
+          .rule = "each exchange is waited for",
+          .remedy = "report this, with the program's options"});
   }
   const std::vector<bool>& leaving = wire.leaving();
   wire.note_leave(wire.rank());
@@ -76,7 +106,8 @@ void leave(Wire& wire, const WaitLoop& loop) {
   const auto refuse = [&](const Header& header) {
     fail({.where = format("from rank {} to rank {}", header.from, wire.rank()),
           .what = format("{}, after the end", text_of(header)),
-          .rule = "what is sent is received"});
+          .rule = "what is sent is received",
+          .remedy = "report this, with the program's options"});
   };
   if (wire.unasked()) refuse(*wire.unasked());
   const auto listen = [&] {
@@ -85,7 +116,10 @@ void leave(Wire& wire, const WaitLoop& loop) {
     for (; const Frame* frame = wire.front(peer); wire.pop()) {
       if (frame->kind == FrameKind::end) {
         wire.stop(peer);
-        fail({.what = format("rank {} has failed", peer), .rule = "a rank that fails ends all"});
+        fail({.where = "the end",
+              .what = format("rank {} has failed", peer),
+              .rule = "a rank that fails ends all",
+              .remedy = "see its message"});
       }
       if (frame->kind == FrameKind::message) refuse(frame->header);
       if (frame->kind == FrameKind::leave) wire.note_leave(peer);
@@ -108,6 +142,7 @@ void leave(Wire& wire, const WaitLoop& loop) {
     return wire.all_sent();
   };
   loop.until(is_sent, nap, [] { return std::string("the way of the last messages"); });
+  const CallLimit within(silence_at_the_end(limit), limit);
   wire.close();
 }
 
@@ -141,7 +176,10 @@ class Signals {
     action.sa_handler = handler;
     sigemptyset(&action.sa_mask);
     if (::sigaction(signal, &action, &before) != 0)
-      fail({.where = "signals", .what = "cannot be caught: " + errno_text(errno)});
+      fail({.where = "signals",
+            .what = "cannot be caught: " + errno_text(errno),
+            .rule = "a rank that is ended says what it waits for",
+            .remedy = "see whether something keeps this process from sigaction()"});
   }
 
   struct sigaction termination_ = {};
@@ -158,7 +196,7 @@ void run_mpi(const MpiRun& run, const std::function<void(Port& port)>& body) {
     end_alike(run.launch, error);
   }
   try {
-    const StartLimit limit(run.launch, run.patience.limit);
+    const CallLimit limit(silence_at_the_begin(run.launch, run.patience.limit), run.patience.limit);
     begun.emplace(run.table != nullptr ? *run.table : open_library());
   } catch (...) {
     end_this(run.launch);
@@ -186,7 +224,7 @@ void run_mpi(const MpiRun& run, const std::function<void(Port& port)>& body) {
     }
     WaitLoop loop(run.patience);
     loop.set_action("the end");
-    leave(wire, loop);
+    leave(wire, loop, run.patience.limit);
   } catch (...) {
     end_all(wire);
   }
