@@ -221,9 +221,9 @@ std::string Collective::awaited(const Lanes& lanes) const {
   for (int peer = 0; peer < lanes.size(); ++peer) {
     if (peer == rank_) continue;
     const Peer& state = peers_[static_cast<size_t>(peer)];
-    const bool unjoined = !joined_all() && !lanes.is_here(peer, kJoinLane);
+    const bool unjoined = !joined_all() && !lanes.has_sent(peer, kJoinLane);
     const bool ungathered =
-        gathers() && state.gathered < slice(peer).pieces() && !lanes.is_here(peer, kGatherLane);
+        gathers() && state.gathered < slice(peer).pieces() && !lanes.has_sent(peer, kGatherLane);
     const bool unreceived = std::any_of(loans_.begin(), loans_.end(),
                                         [&](const Loan& loan) { return loan.peer == peer; });
     if (!unjoined && !ungathered && !unreceived) continue;

@@ -41,9 +41,9 @@ class Lanes {
   /// Messages of a queue so far.
   [[nodiscard]] uint64_t sent(int peer, int lane) const { return sent_[index(peer, lane)]; }
   [[nodiscard]] uint64_t taken(int peer, int lane) const { return taken_[index(peer, lane)]; }
-  /// Whether a peer's next message is here, whatever it is.
-  [[nodiscard]] bool is_here(int peer, int lane) const {
-    return transport_.front(route(peer, lane), {}) != nullptr;
+  /// Whether a peer has sent its next message, whatever it is.
+  [[nodiscard]] bool has_sent(int peer, int lane) const {
+    return transport_.knows_of(route(peer, lane));
   }
 
  private:

@@ -83,6 +83,8 @@ class Transport {
   /// there are as many, by a transport that would have to copy them otherwise; then data is there.
   [[nodiscard]] virtual const Message* front(const Route& route, std::span<std::byte> into) = 0;
   virtual void pop(const Route& route) = 0;
+  /// Whether the oldest message of a queue was sent, if its bytes are here or not; asks for none.
+  [[nodiscard]] virtual bool knows_of(const Route& route) = 0;
   /// A message that is here and was never asked for, of any group but in this lane of this one;
   /// null where there is none.
   [[nodiscard]] virtual const Message* left_over(int but_group, int but_lane) = 0;

@@ -48,6 +48,7 @@ class MpiTransport final : public Transport {
   void leave() noexcept override {}
   [[nodiscard]] const Message* front(const Route& route, std::span<std::byte> into) override;
   void pop(const Route& route) override;
+  [[nodiscard]] bool knows_of(const Route& route) override { return !queue(route).empty(); }
   [[nodiscard]] const Message* left_over(int but_group, int but_lane) override;
   [[nodiscard]] bool news() override;
   void rest(std::chrono::nanoseconds most) override;

@@ -53,6 +53,7 @@ class FaultyTransport final : public Transport {
     return inner_->front(route, into);
   }
   void pop(const Route& route) override { inner_->pop(route); }
+  [[nodiscard]] bool knows_of(const Route& route) override { return inner_->knows_of(route); }
   [[nodiscard]] const Message* left_over(int but_group, int but_lane) override {
     return inner_->left_over(but_group, but_lane);
   }
