@@ -12,7 +12,7 @@ import tempfile
 import time
 import unittest
 
-from jobs import FOLDER, Job, metrics, run, run_threads
+from jobs import FOLDER, LONG, Job, metrics, run, run_threads
 
 RANKS = 4
 TRAIN = ("train --num-layers 4 --hidden-size 32 --num-attention-heads 4 --seq-length 32 --micro-batch-size 1 --global-batch-size 8 "
@@ -135,6 +135,23 @@ class Losses(Ends):
         self.assertRegex(outcome.causes()[0], rf"waiting in \S+.*: after {limit}\.\d s, still not here: .*rank \d \(p\d t0 d\d\)")
         self.assertIn("rank 1 (p0 t0 d1)", "".join(outcome.ours()), outcome)
         self.assertEqual(sorted(path.name for path in (self.folder / "ck").iterdir()), [])
+
+
+class Topology(unittest.TestCase):
+    """A number of ranks that no number of replicas makes of p and t."""
+
+    OPTIONS = [*TRAIN, "--tensor-model-parallel-size", 2, "--train-iters", 2, "--lr", "1e-3"]
+    REFUSAL = ("trireme: topology: 6 ranks, and no d with which p 2 x t 2 x d = 6; ranks = p t d (--pipeline-model-parallel-size, "
+               "--tensor-model-parallel-size, and d data-parallel ranks); use 4 or 8 ranks, or other sizes")
+
+    def test_is_refused_once_with_all_factors(self):
+        outcome = run(6, "trireme", *self.OPTIONS)
+        self.assertEqual((outcome.status, outcome.said, outcome.ours()), (2, "", [self.REFUSAL]), outcome)
+
+    def test_is_refused_before_any_rank_waits_for_another(self):
+        outcome = run(1, "trireme", *self.OPTIONS, ":", "-n", 5, "sleep", LONG)
+        self.assertEqual((outcome.status, outcome.said, outcome.ours()), (2, "", [self.REFUSAL]), outcome)
+        self.assertLess(outcome.seconds, 10, outcome)
 
 
 class Options(Ends):
