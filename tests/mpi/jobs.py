@@ -72,10 +72,15 @@ def run(ranks, program, *arguments, **how):
     return Job(ranks, program, *arguments, **how).wait()
 
 
+def run_here(*arguments):
+    """The program without a launcher."""
+    done = subprocess.run([FOLDER / "trireme", *map(str, arguments)], capture_output=True, text=True, timeout=LONG)
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
 def run_threads(ranks, *arguments):
     """The same training in one process."""
-    done = subprocess.run([FOLDER / "trireme", *map(str, arguments), "--ranks", str(ranks)], capture_output=True, text=True, timeout=LONG)
-    return Outcome(done.returncode, done.stdout, done.stderr)
+    return run_here(*arguments, "--ranks", ranks)
 
 
 def skip(why):
