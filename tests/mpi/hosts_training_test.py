@@ -13,6 +13,7 @@ import unittest
 
 from jobs import bytes_sent, metrics, run_threads
 from namespaces import EACH, LONG, Job, hosts, two_hosts
+from traces import Trace
 
 RANKS = 2 * EACH
 TRAIN = ("train --num-layers 4 --hidden-size 32 --num-attention-heads 4 --seq-length 24 --micro-batch-size 1 --global-batch-size 8 "
@@ -71,6 +72,20 @@ class OnTwoHosts(unittest.TestCase):
         self.assertNotEqual(in_steps[0], in_steps[1])
         self.assertEqual(in_steps[2], in_steps[0])
         self.is_alike((parts[0], by_hosts[1]), by_hosts)
+
+    def test_the_trace_is_in_one_time_though_each_has_a_clock_of_its_own(self):
+        file = self.folder / "trace.json"
+        ahead = 5000  # seconds
+        job = Job(self, "trireme", *TRAIN, *STAGES_OF_TWO.split(), "--train-iters", 2, "--trace", file, "--inspect-iters", 2,
+                  there=f"unshare --time --monotonic {ahead}")
+        status, said, warned = job.wait()
+        self.assertEqual((status, [job.words(rank) for rank in range(RANKS)]), (0, [""] * RANKS), said + warned)
+        trace = Trace(file)
+        self.assertEqual(trace.places, {rank: f"rank {rank} = {place}" for rank, place in enumerate(LAYOUTS[STAGES_OF_TWO])})
+        self.assertEqual(sum(map(len, trace.sends.values())), 2 * 2 * 8 * 2)
+        self.assertEqual({key: len(times) for key, times in trace.receives.items()}, {key: len(times) for key, times in trace.sends.items()})
+        # There and back: the clocks are brought together within half of the quickest way, or these are off by the difference.
+        self.assertLess(trace.hurried(), 5_000)
 
     def begin(self, layout, *more):
         """A long training that has made some steps."""

@@ -47,16 +47,17 @@ def two_hosts():
 
 
 class Job:
-    """A program on both hosts, each rank's standard error in a file of its own: mpirun itself may end before it has passed it on."""
+    """A program on both hosts, each rank's standard error in a file of its own: mpirun itself may end before it has passed it on.
+    there: words that start the program on the second host."""
 
-    def __init__(self, case, program, *arguments, way=("mpirun", 2, EACH)):
+    def __init__(self, case, program, *arguments, way=("mpirun", 2, EACH), there=""):
         folder = tempfile.TemporaryDirectory(prefix="hosts_test")
         case.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        keep = f'exec "$0" "$@" 2> {self.folder}/$OMPI_COMM_WORLD_RANK'
+        start = f'[ "$OMPI_COMM_WORLD_RANK" -ge {EACH} ] && there="{there}"; exec $there "$0" "$@" 2> {self.folder}/$OMPI_COMM_WORLD_RANK'
         verb, *size = map(str, way)
         self.start = time.monotonic()
-        command = [HOSTS, verb, NAME, *size, "sh", "-c", keep, FOLDER / program, *map(str, arguments)]
+        command = [HOSTS, verb, NAME, *size, "sh", "-c", start, FOLDER / program, *map(str, arguments)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0"))
         case.addCleanup(self.end)
