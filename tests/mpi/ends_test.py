@@ -1,4 +1,4 @@
-"""How `trireme train` on processes ends: by a signal, by a rank that dies or stands still, or by options that differ.
+"""How `trireme train` on processes ends: by a signal, or by a rank that dies or stands still.
 
 ends_test.py FOLDER [UNITTEST-OPTION...]: FOLDER has trireme. Needs mpirun, and fails without it.
 """
@@ -12,7 +12,7 @@ import tempfile
 import time
 import unittest
 
-from jobs import FOLDER, LONG, Job, metrics, run, run_threads
+from jobs import Job, metrics, run_threads
 
 RANKS = 4
 TRAIN = ("train --num-layers 4 --hidden-size 32 --num-attention-heads 4 --seq-length 32 --micro-batch-size 1 --global-batch-size 8 "
@@ -135,52 +135,6 @@ class Losses(Ends):
         self.assertRegex(outcome.causes()[0], rf"waiting in \S+.*: after {limit}\.\d s, still not here: .*rank \d \(p\d t0 d\d\)")
         self.assertIn("rank 1 (p0 t0 d1)", "".join(outcome.ours()), outcome)
         self.assertEqual(sorted(path.name for path in (self.folder / "ck").iterdir()), [])
-
-
-class Topology(unittest.TestCase):
-    """A number of ranks that no number of replicas makes of p and t."""
-
-    OPTIONS = [*TRAIN, "--tensor-model-parallel-size", 2, "--train-iters", 2, "--lr", "1e-3"]
-    REFUSAL = ("trireme: topology: 6 ranks, and no d with which p 2 x t 2 x d = 6; ranks = p t d (--pipeline-model-parallel-size, "
-               "--tensor-model-parallel-size, and d data-parallel ranks); use 4 or 8 ranks, or other sizes")
-
-    def test_is_refused_once_with_all_factors(self):
-        outcome = run(6, "trireme", *self.OPTIONS)
-        self.assertEqual((outcome.status, outcome.said, outcome.ours()), (2, "", [self.REFUSAL]), outcome)
-
-    def test_is_refused_before_any_rank_waits_for_another(self):
-        outcome = run(1, "trireme", *self.OPTIONS, ":", "-n", 5, "sleep", LONG)
-        self.assertEqual((outcome.status, outcome.said, outcome.ours()), (2, "", [self.REFUSAL]), outcome)
-        self.assertLess(outcome.seconds, 10, outcome)
-
-
-class Options(Ends):
-    def test_that_differ_are_told_once_with_both_values_and_the_ranks(self):
-        one, other = ([*TRAIN, "--train-iters", 2, "--lr", rate] for rate in ("1e-3", "2e-3"))
-        outcome = run(1, "trireme", *one, ":", "-n", 1, FOLDER / "trireme", *other)
-        self.assertEqual(outcome.status, 1, outcome)
-        self.assertEqual(len(outcome.causes()), 1, outcome)
-        self.assertIn("lr = 0.001 on rank 0, lr = 0.002 on rank 1; all ranks of a run have the same options", outcome.causes()[0], outcome)
-
-    def test_that_only_one_rank_has_wrong_are_told_by_that_rank(self):
-        outcome = run(1, "trireme", *TRAIN, "--train-iters", 2, "--lr", "1e-3", ":", "-n", 1, FOLDER / "trireme", *TRAIN, "--lr", "1e-3", "--train-itres", 2)
-        self.assertEqual(outcome.status, 2, outcome)
-        self.assertEqual(len(outcome.causes()), 1, outcome)
-        self.assertRegex(outcome.causes()[0], r"^trireme: \[rank 1\] .*--train-itres.*--train-iters")
-
-    def test_that_all_ranks_have_wrong_are_told_once(self):
-        outcome = run(RANKS, "trireme", *TRAIN, "--lr", "1e-3", "--train-itres", 2)
-        self.assertEqual(outcome.status, 2, outcome)
-        self.assertEqual(len(outcome.causes()), 1, outcome)
-        self.assertIn("--train-itres", outcome.causes()[0], outcome)
-
-    def test_by_which_a_rank_ends_before_the_start_do_not_let_the_others_wait_for_good(self):
-        training, limit = [*TRAIN, "--train-iters", 2, "--lr", "1e-3"], 4
-        outcome = run(1, "trireme", *training, "--distributed-timeout-seconds", limit, ":", "-n", 1, FOLDER / "trireme", *training, "--dry-run")
-        self.assertEqual(outcome.status, 1, outcome)
-        self.assertLess(outcome.seconds, limit + 10, outcome)
-        self.assertEqual(len(outcome.causes()), 1, outcome)
-        self.assertRegex(outcome.causes()[0], rf"after {limit}(\.\d)? s, .*(not all of the 2 processes|rank 1 \()")
 
 
 if __name__ == "__main__":
