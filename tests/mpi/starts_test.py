@@ -154,6 +154,14 @@ class Data(unittest.TestCase):
                          r"samples = (?!\1)\w+ on ranks 2-3; all ranks of a run have the same data; give all hosts the same copies of the datasets$")
         self.assertNotIn("iteration", outcome.said)
 
+    def test_that_no_rank_can_read_are_told_once(self):
+        for folder in (self.here, self.there):
+            (folder / "corpus_text_document.bin").write_bytes(b"short")
+        outcome = self.train()
+        self.assertEqual(outcome.status, 1, outcome)
+        self.assertEqual(len(outcome.causes()), 1, outcome)
+        self.assertIn("trireme: corpus_text_document.bin: ", outcome.causes()[0])
+
     def test_of_another_number_of_documents_are_told_with_both_numbers(self):
         text = self.there / "corpus.jsonl"
         text.write_text("".join(text.read_text().splitlines(keepends=True)[1:]))
