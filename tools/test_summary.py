@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Prints what a run of ./dev test came to, a line a stage and one for all.
+"""Prints what a run of ./dev test came to, a line a stage and one for all, and why each test that was skipped was.
 
 FOLDER has one folder a stage, as in "0-fast": ctest.xml from ctest, and a NAME.xml from each
-GoogleTest program, so that tests are counted one by one and not by program.
+GoogleTest program, so that tests are counted one by one and not by program. A script that skips itself
+(SKIP_RETURN_CODE) says why in a line "skipped: WHY".
 Exit status 1 when a test failed or none ran.
 """
 
@@ -56,6 +57,18 @@ def count_program(root):
     return counts
 
 
+def count_not_run(case):
+    """Counts of a case that ctest did not run, or that said that it cannot be run here."""
+    skipped = case.find("skipped")
+    itself = skipped is not None and (skipped.get("message") or "").startswith("SKIP_")
+    if not itself and case.get("status") != "disabled":
+        return Counts(failed=1)  # its program is not there, or what it needs failed
+    lines = (case.findtext("system-out") or "").splitlines()
+    reasons = [line.split(": ", 1)[1] for line in lines if line.startswith("skipped: ")]
+    why = reasons[-1] if reasons else "it did not say why" if itself else "disabled"
+    return Counts(skipped=1, why_skipped=[f"{case.get('name')}: {why}"])
+
+
 def count_stage(folder):
     """A ctest case counts as the tests of its program; as one where it is none, or failed without naming a test."""
     counts = Counts()
@@ -66,7 +79,7 @@ def count_stage(folder):
         root = read(folder / f"{case.get('name')}.xml")
         tests = count_program(root) if root is not None else Counts()
         if status in ("notrun", "disabled"):
-            tests = Counts(skipped=1, why_skipped=[f"{case.get('name')}: not run by ctest"])
+            tests = count_not_run(case)
         elif not passed and not tests.failed:
             tests.failed = 1
         elif passed and not tests.passed and not tests.skipped:

@@ -16,6 +16,13 @@ no water here</skipped></testcase>
 </testsuite></testsuites>"""
 FAILURE = '<testcase name="Floats" classname="Oar" status="run" result="completed"><failure message="sank"/></testcase>'
 
+NOT_RUN = {  # as ctest writes them
+    "hosts_test": '<skipped message="SKIP_RETURN_CODE=77"/><system-out>one moment\nskipped: namespaces &amp; mounts take root\n</system-out>',
+    "silent_test": '<skipped message="SKIP_RETURN_CODE=77"/><system-out></system-out>',
+    "disabled_test": "<system-out>Disabled</system-out>",
+    "missing_test": '<skipped message="Unable to find executable"/><system-out>Unable to find executable: missing_test</system-out>',
+}
+
 
 class Summary(unittest.TestCase):
     def setUp(self):
@@ -26,7 +33,7 @@ class Summary(unittest.TestCase):
     def stage(self, name, cases, **programs):
         stage = self.folder / name
         stage.mkdir()
-        rows = "".join(f'<testcase name="{case}" status="{status}" time="1.5"/>' for case, status in cases.items())
+        rows = "".join(f'<testcase name="{case}" status="{status}" time="1.5">{NOT_RUN.get(case, "")}</testcase>' for case, status in cases.items())
         (stage / "ctest.xml").write_text(f"<testsuite>{rows}</testsuite>")
         for program, text in programs.items():
             (stage / f"{program}.xml").write_text(text)
@@ -51,6 +58,19 @@ class Summary(unittest.TestCase):
         )
         status, lines = self.summary()
         self.assertEqual((status, lines[-1]), (1, "1 passed, 3 failed, 1 skipped"))
+
+    def test_says_why_a_script_skipped_itself_with_its_name(self):
+        self.stage("0-slow", {"hosts_test": "notrun", "silent_test": "notrun", "disabled_test": "disabled", "script": "run"})
+        status, lines = self.summary()
+        self.assertEqual((status, lines[-1]), (0, "1 passed, 0 failed, 3 skipped"))
+        self.assertIn("  skipped hosts_test: namespaces & mounts take root", lines)
+        self.assertIn("  skipped silent_test: it did not say why", lines)
+        self.assertIn("  skipped disabled_test: disabled", lines)
+
+    def test_counts_a_program_that_is_not_there_as_a_failure(self):
+        self.stage("0-slow", {"missing_test": "notrun", "script": "run"})
+        status, lines = self.summary()
+        self.assertEqual((status, lines[-1]), (1, "1 passed, 1 failed"))
 
     def test_refuses_a_run_without_tests(self):
         self.stage("0-fast", {})

@@ -129,15 +129,9 @@ int run_program(std::span<const Command> commands, Arguments arguments) {
 }
 
 int tell_failure(const std::exception_ptr& failure) noexcept {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const Error& error) {
-    // What all ranks find wrong with the options, the first one tells; what this one does not share
-    // with the first, it tells itself.
-    if (error.kind() == Error::Kind::usage && is_quiet())
-      comm::mpi::let_first_speak(comm::mpi::launch_here());
-  } catch (...) {  // told by all
-  }
+  // What all ranks find wrong (options, data), the first one tells; what this one does not share
+  // with the first, it tells itself.
+  if (is_quiet()) comm::mpi::let_first_speak(comm::mpi::launch_here());
   return trireme::tell_failure(failure);
 }
 

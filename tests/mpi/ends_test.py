@@ -1,5 +1,4 @@
-"""How `trireme train` on processes ends: by a signal, by a rank that dies or stands still, by options that differ, and on a host
-without room.
+"""How `trireme train` on processes ends: by a signal, or by a rank that dies or stands still.
 
 ends_test.py FOLDER [UNITTEST-OPTION...]: FOLDER has trireme. Needs mpirun, and fails without it.
 """
@@ -7,13 +6,13 @@ ends_test.py FOLDER [UNITTEST-OPTION...]: FOLDER has trireme. Needs mpirun, and 
 import os
 import pathlib
 import re
+import shutil
 import signal
-import subprocess
 import tempfile
 import time
 import unittest
 
-from jobs import FOLDER, Job, metrics, run, run_threads
+from jobs import Job, metrics, run_threads
 
 RANKS = 4
 TRAIN = ("train --num-layers 4 --hidden-size 32 --num-attention-heads 4 --seq-length 32 --micro-batch-size 1 --global-batch-size 8 "
@@ -37,17 +36,28 @@ class Ends(unittest.TestCase):
             time.sleep(0.05)
         return job
 
+    def checkpoints(self):
+        """Iterations that are there, as the folders' names say, and the one that is marked as the latest."""
+        root = self.folder / "ck"
+        marker = root / "latest_checkpointed_iteration.txt"
+        return sorted(int(path.name.removeprefix("iter_")) for path in root.glob("iter_*")), int(marker.read_text()) if marker.exists() else None
+
+    def goes_on(self, iteration):
+        """A checkpoint is whole: the step behind it can be made."""
+        more = self.folder / "more.jsonl"
+        more.unlink(missing_ok=True)
+        after = run_threads(RANKS, *TRAIN, "--lr", "1e-3", "--train-iters", iteration + 1, "--metrics-file", more, "--load", self.folder / "ck",
+                            "--ckpt-step", iteration, "--override-opt_param-scheduler")
+        self.assertEqual(after.status, 0, after)
+        self.assertEqual([step["iteration"] for step in metrics(more) if "loss" in step], [iteration + 1], after)
+
     def saved(self, outcome, name):
         """It ended well behind a step, and what it saved is there and goes on."""
         self.assertEqual(outcome.status, 0, outcome)
         iteration = int(re.search(rf"iteration (\d+) of 100000: {name}", outcome.said)[1])
-        steps = metrics(self.metrics)
-        self.assertEqual(iteration, steps[-1]["iteration"], outcome)
-        more = self.folder / "more.jsonl"
-        after = run_threads(RANKS, *TRAIN, "--lr", "1e-3", "--train-iters", iteration + 1, "--metrics-file", more, "--load", self.folder / "ck",
-                            "--override-opt_param-scheduler")
-        self.assertEqual(after.status, 0, after)
-        self.assertEqual([step["iteration"] for step in metrics(more) if "loss" in step], [iteration + 1], after)
+        self.assertEqual(iteration, metrics(self.metrics)[-1]["iteration"], outcome)
+        self.assertEqual(self.checkpoints(), ([iteration], iteration), outcome)
+        self.goes_on(iteration)
 
 
 class Signals(Ends):
@@ -66,20 +76,25 @@ class Signals(Ends):
         self.assertEqual(len(outcome.ours()), 1, outcome)
         self.assertRegex(outcome.ours()[0], r"^trireme: \[rank 2 = p1 t0 d0\] SIGTERM: (busy in|waiting for \d+\.\d s in) \S.*")
 
-    def test_sigterm_for_the_launcher_ends_all_and_each_says_what_it_is_at(self):
-        job = self.begin()
+    def test_sigterm_for_the_launcher_ends_all_each_says_what_it_is_at_and_a_step_that_all_agreed_on_is_saved_or_nothing(self):
+        job = self.begin("--save", self.folder / "ck")
         job.process.terminate()
         outcome = job.wait()
         self.assertNotEqual(outcome.status, 0, outcome)
         for rank, place in enumerate(PLACES):
             self.assertRegex(outcome.warned, rf"(?m)^trireme: \[rank {rank} = {place}\] SIGTERM: (busy in |waiting for \d+\.\d s in [^:]+: )\S")
+        iterations, latest = self.checkpoints()
+        self.assertIn(latest, [None, *iterations])
+        if iterations:  # the launcher gave them the time
+            self.assertEqual(iterations, [metrics(self.metrics)[-1]["iteration"]], outcome)
+            self.goes_on(*iterations)
 
 
 class Losses(Ends):
     """Of a rank."""
 
     def test_a_rank_that_is_killed_ends_all_within_seconds_and_the_others_say_what_they_were_at(self):
-        job = self.begin()
+        job = self.begin("--save", self.folder / "ck")
         start = time.monotonic()
         os.kill(job.ranks()[1], signal.SIGKILL)
         outcome = job.wait()
@@ -89,10 +104,27 @@ class Losses(Ends):
         self.assertRegex(outcome.warned, r"rank 1 with PID|\],1\]", "the launcher names the dead rank")
         for rank in (0, 2, 3):
             self.assertIn(f"[rank {rank} = {PLACES[rank]}] SIGTERM: ", outcome.warned)
+        self.assertEqual(sorted(path.name for path in (self.folder / "ck").iterdir()), [], "nobody agreed on a step to save")
+
+    def test_a_rank_that_is_killed_amid_saves_leaves_whole_checkpoints_of_steps_that_were_agreed_on(self):
+        for rank in (0, 3):
+            with self.subTest(rank=rank):
+                shutil.rmtree(self.folder / "ck", ignore_errors=True)
+                self.metrics.unlink(missing_ok=True)
+                job = self.begin("--save", self.folder / "ck", "--save-interval", 1, "--keep-last", 2)
+                os.kill(job.ranks()[rank], signal.SIGKILL)
+                outcome = job.wait()
+                self.assertEqual(outcome.status, 137, outcome)
+                iterations, latest = self.checkpoints()
+                self.assertIn(latest, iterations[-2:], "it may be killed between the folder and the mark")
+                steps = metrics(self.metrics)[-1]["iteration"]
+                self.assertIn(steps - iterations[-1], (0, 1))
+                for iteration in iterations:
+                    self.goes_on(iteration)
 
     def test_a_rank_that_stands_still_is_named_behind_the_limit_of_waits(self):
         limit = 3
-        job = self.begin("--distributed-timeout-seconds", limit)
+        job = self.begin("--distributed-timeout-seconds", limit, "--save", self.folder / "ck")
         start = time.monotonic()
         os.kill(job.ranks()[1], signal.SIGSTOP)
         outcome = job.wait()
@@ -102,54 +134,7 @@ class Losses(Ends):
         # Who waits first may wait for one that waits for it in turn.
         self.assertRegex(outcome.causes()[0], rf"waiting in \S+.*: after {limit}\.\d s, still not here: .*rank \d \(p\d t0 d\d\)")
         self.assertIn("rank 1 (p0 t0 d1)", "".join(outcome.ours()), outcome)
-
-
-class Options(Ends):
-    def test_that_differ_are_told_once_with_both_values_and_the_ranks(self):
-        one, other = ([*TRAIN, "--train-iters", 2, "--lr", rate] for rate in ("1e-3", "2e-3"))
-        outcome = run(1, "trireme", *one, ":", "-n", 1, FOLDER / "trireme", *other)
-        self.assertEqual(outcome.status, 1, outcome)
-        self.assertEqual(len(outcome.causes()), 1, outcome)
-        self.assertIn("lr = 0.001 on rank 0, lr = 0.002 on rank 1; all ranks of a run have the same options", outcome.causes()[0], outcome)
-
-    def test_that_only_one_rank_has_wrong_are_told_by_that_rank(self):
-        outcome = run(1, "trireme", *TRAIN, "--train-iters", 2, "--lr", "1e-3", ":", "-n", 1, FOLDER / "trireme", *TRAIN, "--lr", "1e-3", "--train-itres", 2)
-        self.assertEqual(outcome.status, 2, outcome)
-        self.assertEqual(len(outcome.causes()), 1, outcome)
-        self.assertRegex(outcome.causes()[0], r"^trireme: \[rank 1\] .*--train-itres.*--train-iters")
-
-    def test_that_all_ranks_have_wrong_are_told_once(self):
-        outcome = run(RANKS, "trireme", *TRAIN, "--lr", "1e-3", "--train-itres", 2)
-        self.assertEqual(outcome.status, 2, outcome)
-        self.assertEqual(len(outcome.causes()), 1, outcome)
-        self.assertIn("--train-itres", outcome.causes()[0], outcome)
-
-    def test_by_which_a_rank_ends_before_the_start_do_not_let_the_others_wait_for_good(self):
-        training, limit = [*TRAIN, "--train-iters", 2, "--lr", "1e-3"], 4
-        outcome = run(1, "trireme", *training, "--distributed-timeout-seconds", limit, ":", "-n", 1, FOLDER / "trireme", *training, "--dry-run")
-        self.assertEqual(outcome.status, 1, outcome)
-        self.assertLess(outcome.seconds, limit + 10, outcome)
-        self.assertEqual(len(outcome.causes()), 1, outcome)
-        self.assertRegex(outcome.causes()[0], rf"after {limit}(\.\d)? s, .*(not all of the 2 processes|rank 1 \()")
-
-
-class NoRoom(Ends):
-    def test_in_dev_shm_is_no_hindrance(self):
-        try:
-            subprocess.run(["unshare", "-m", "true"], check=True, stderr=subprocess.PIPE, text=True)
-        except (OSError, subprocess.CalledProcessError) as why:
-            self.skipTest(f"no mount of one's own can be made here (it takes root): {why}")
-        training = [*TRAIN, "--lr", "1e-2", "--train-iters", 4, "--metrics-file", self.metrics]
-        fill = "mount -t tmpfs -o size=64k none /dev/shm && { head -c 64k /dev/zero > /dev/shm/full || true; } && exec \"$@\""
-        outcome = Job(RANKS, "trireme", *training, before=("unshare", "-m", "sh", "-c", fill, "sh")).wait()
-        self.assertEqual(outcome.status, 0, outcome)
-        self.assertEqual(outcome.ours(), [], outcome)
-        full = metrics(self.metrics)
-        self.metrics.unlink()
-        usual = run_threads(RANKS, *training)
-        self.assertEqual(usual.status, 0, usual)
-        self.assertEqual(full, metrics(self.metrics))
-        self.assertGreaterEqual(len(full), 4)
+        self.assertEqual(sorted(path.name for path in (self.folder / "ck").iterdir()), [])
 
 
 if __name__ == "__main__":

@@ -4,93 +4,15 @@ hosts_test.py FOLDER [UNITTEST-OPTION...]: FOLDER has mpi_ranks, mpi_faults and 
 says so and exits with 77.
 """
 
-import os
-import pathlib
 import re
-import subprocess
-import sys
-import tempfile
-import threading
 import time
 import unittest
 
-FOLDER = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else ".").resolve()
-HOSTS = pathlib.Path(__file__).resolve().parent.parent.parent / "tools" / "hosts" / "hosts.sh"
-NAME = f"trireme{os.getpid()}"
-EACH = 2
-LONG = 60
-
-
-def hosts(verb, *arguments):
-    done = subprocess.run([HOSTS, verb, NAME, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LONG)
-    if done.returncode != 0:
-        raise RuntimeError(f"hosts.sh {verb}: {done.stdout}")
-    return done.stdout
+from namespaces import EACH, LONG, Job, hosts, two_hosts
 
 
 def setUpModule():
-    try:
-        hosts("up", 2)
-    except RuntimeError as why:
-        hosts_down()
-        print(f"hosts_test is skipped: network namespaces cannot be made here: {why}", flush=True)
-        sys.exit(77)
-
-
-def hosts_down():
-    if os.geteuid() == 0:
-        hosts("down")
-
-
-def tearDownModule():
-    hosts_down()
-
-
-class Job:
-    """A program on both hosts, each rank's standard error in a file of its own: mpirun itself may end before it has passed it on."""
-
-    def __init__(self, case, program, *arguments, way=("mpirun", 2, EACH)):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hosts_test"))
-        keep = f'exec "$0" "$@" 2> {self.folder}/$OMPI_COMM_WORLD_RANK'
-        verb, *size = map(str, way)
-        command = [HOSTS, verb, NAME, *size, "sh", "-c", keep, FOLDER / program, *map(str, arguments)]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                        env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0"))
-        case.addCleanup(self.end)
-
-    def end(self):
-        self.process.kill()
-        for host in (1, 2):
-            hosts("kill", host)
-        self.process.communicate()
-
-    def await_line(self, line):
-        giving_up = threading.Timer(LONG, self.end)
-        giving_up.start()
-        try:
-            for found in self.process.stdout:
-                if found.strip() == line:
-                    return
-        finally:
-            giving_up.cancel()
-        raise AssertionError(f"it ended before '{line}': {self.process.stderr.read()}")
-
-    def wait(self):
-        """Status, standard output and the launcher's standard error."""
-        said, warned = self.process.communicate(timeout=LONG)
-        return self.process.returncode, said, warned
-
-    def words(self, rank):
-        file = self.folder / str(rank)
-        return file.read_text() if file.exists() else ""
-
-    def ranks_left(self):
-        """Processes of ranks that still run on either host."""
-        left = subprocess.run(["pgrep", "-f", f"^{FOLDER}/(mpi_|trireme)"], stdout=subprocess.PIPE, text=True).stdout.split()
-        own = set()
-        for host in (1, 2):
-            own |= set(subprocess.run(["ip", "netns", "pids", f"{NAME}-{host}"], stdout=subprocess.PIPE, text=True).stdout.split())
-        return own & set(left)
+    two_hosts()
 
 
 class TwoHosts(unittest.TestCase):

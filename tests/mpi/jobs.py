@@ -14,6 +14,7 @@ FOLDER = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else ".").resolve()
 # mpirun refuses root unless it is told twice; leaks are Open MPI's own.
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", ASAN_OPTIONS="detect_leaks=0")
 LONG = 300
+SKIPPED = 77  # tests/mpi/CMakeLists.txt
 
 
 class Outcome:
@@ -71,16 +72,35 @@ def run(ranks, program, *arguments, **how):
     return Job(ranks, program, *arguments, **how).wait()
 
 
+def run_here(*arguments):
+    """The program without a launcher."""
+    done = subprocess.run([FOLDER / "trireme", *map(str, arguments)], capture_output=True, text=True, timeout=LONG)
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
 def run_threads(ranks, *arguments):
     """The same training in one process."""
-    done = subprocess.run([FOLDER / "trireme", *map(str, arguments), "--ranks", str(ranks)], capture_output=True, text=True, timeout=LONG)
-    return Outcome(done.returncode, done.stdout, done.stderr)
+    return run_here(*arguments, "--ranks", ranks)
+
+
+def skip(why):
+    """Ends a test file that cannot run here; the reason is shown in the summary of the tests."""
+    print(f"skipped: {why}", flush=True)
+    sys.exit(SKIPPED)
+
+
+def records(file):
+    text = file.read_text() if file.exists() else ""
+    return [json.loads(line) for line in text.rpartition("\n")[0].splitlines()]  # the last one may be half written
+
+
+def bytes_sent(file):
+    """The rows of the account at the end of a metrics file: group, kind, bytes, and those that were planned where they are."""
+    return [(row["group"], row["traffic"], row["sent"], row.get("planned")) for record in records(file) for row in record.get("bytes_sent", ())]
 
 
 def metrics(file):
     """What a metrics file says of each step but for times, and its validations, to the last digit."""
-    text = file.read_text() if file.exists() else ""
-    lines = [json.loads(line) for line in text.rpartition("\n")[0].splitlines()]  # the last one may be half written
-    steps = [line for line in lines if "loss" in line or "validation_loss" in line]
+    steps = [line for line in records(file) if "loss" in line or "validation_loss" in line]
     names = ("iteration", "loss", "grad_norm", "learning_rate", "skipped", "consumed_samples", "validation_loss")
     return [{name: line[name] for name in names if name in line} for line in steps]

@@ -2,7 +2,7 @@
 # A Slurm of one host, started by hand, to try batch files with. Needs root and Debian's slurm-wlm, slurm-wlm-basic-plugins, munge.
 #
 #   slurm.sh up FOLDER       daemons with their state in FOLDER; then: export SLURM_CONF=FOLDER/slurm.conf
-#   slurm.sh down FOLDER     ends them
+#   slurm.sh down FOLDER     ends them, and waits until they have ended
 set -euo pipefail
 
 fail() {
@@ -10,26 +10,32 @@ fail() {
   exit 1
 }
 
-# Slurm's daemons trust each other by munge, which has a key and a daemon of its own.
+munge=/run/munge/munged.pid
+
+# Slurm's daemons trust each other by munge, which has a key and a daemon of its own. One that runs already is left alone.
 start_munge() {
   [[ -f /etc/munge/munge.key ]] || mungekey --create
   install -d -o munge -g munge /run/munge
   chown munge:munge /etc/munge/munge.key
   chmod 400 /etc/munge/munge.key
   munge -n > /dev/null 2>&1 && return
-  runuser -u munge -- munged --pid-file="/run/munge/munged.pid"
+  runuser -u munge -- munged --pid-file="$munge"
+  ln -sf "$munge" "$1/munged.pid"
 }
 
 verb_up() {
   local folder host
+  local port=$((20000 + $$ % 5000 * 2)) # beside another Slurm
   mkdir -p "$1/state" "$1/spool"
   folder=$(cd -- "$1" && pwd)
   host=$(hostname -s)
   getent hosts "$host" > /dev/null || printf '127.0.0.1 %s\n' "$host" >> /etc/hosts
-  start_munge
+  start_munge "$folder"
   cat > "$folder/slurm.conf" << CONF
 ClusterName=trial
 SlurmctldHost=$host(127.0.0.1)
+SlurmctldPort=$port
+SlurmdPort=$((port + 1))
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
@@ -61,9 +67,15 @@ CONF
 }
 
 verb_down() {
-  local file
-  for file in "$1/slurmd.pid" "$1/slurmctld.pid"; do
-    if [[ -f $file ]]; then kill "$(< "$file")" 2> /dev/null || true; fi
+  local file pid
+  for file in "$1/slurmd.pid" "$1/slurmctld.pid" "$1/munged.pid"; do
+    [[ -f $file ]] || continue
+    pid=$(< "$file")
+    kill "$pid" 2> /dev/null || continue
+    for _ in {1..100}; do
+      kill -0 "$pid" 2> /dev/null || break
+      sleep 0.1
+    done
   done
 }
 
