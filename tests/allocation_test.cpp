@@ -12,7 +12,7 @@
 #include "core/format.h"
 #include "data/indexed_writer.h"
 #include "data/open_sources.h"
-#include "eight_ranks.h"
+#include "cut_ranks.h"
 
 namespace trireme {
 namespace {

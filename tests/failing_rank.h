@@ -9,7 +9,7 @@
 #include <string>
 
 #include "core/error.h"
-#include "eight_ranks.h"
+#include "cut_ranks.h"
 
 namespace trireme {
 

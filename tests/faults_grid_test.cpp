@@ -8,20 +8,27 @@
 namespace trireme {
 namespace {
 
+void expect_for_each_cut(void (PlantedFaults::*expected)() const) {
+  for (const CutRanks& ranks : {CutRanks(EightRanks()), CutRanks(RingOfTwoStages())}) {
+    SCOPED_TRACE(ranks.cut.text());
+    (PlantedFaults(ranks, true).*expected)();
+  }
+}
+
 TEST(EveryMessage, DelayedChangesNoBit) {
-  PlantedFaults(true).expect_same_bits_when_delayed();
+  expect_for_each_cut(&PlantedFaults::expect_same_bits_when_delayed);
 }
 
 TEST(EveryMessage, DroppedIsNamedByThoseThatWait) {
-  PlantedFaults(true).expect_waits_named_when_dropped();
+  expect_for_each_cut(&PlantedFaults::expect_waits_named_when_dropped);
 }
 
 TEST(EveryMessage, ThatComesTwiceIsRefused) {
-  PlantedFaults(true).expect_refused_when_doubled();
+  expect_for_each_cut(&PlantedFaults::expect_refused_when_doubled);
 }
 
 TEST(EveryMessage, ThatStraysIsRefused) {
-  PlantedFaults(true).expect_refused_when_misrouted();
+  expect_for_each_cut(&PlantedFaults::expect_refused_when_misrouted);
 }
 
 class EveryMoment : public testing::TestWithParam<int> {};

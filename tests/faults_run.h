@@ -1,9 +1,10 @@
 #pragma once
-// A training step on eight ranks in which one message comes to grief.
+// A training step of several ranks in which one message comes to grief.
 
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string>
@@ -13,7 +14,7 @@
 #include "comm/lanes.h"
 #include "comm/record/faulty_transport.h"
 #include "core/error.h"
-#include "eight_ranks.h"
+#include "cut_ranks.h"
 
 namespace trireme {
 
@@ -23,9 +24,11 @@ struct Planted {
   uint64_t message = 0;
 };
 
-/// A step of all eight.
+/// A step of all ranks.
 class FaultyStep {
  public:
+  explicit FaultyStep(CutRanks ranks) : ranks_(std::move(ranks)) {}
+
   struct Outcome {
     std::string failure;                   ///< the first cause; empty: none
     Tensors state;                         ///< behind the step, whole
@@ -34,11 +37,10 @@ class FaultyStep {
 
   [[nodiscard]] Outcome run(Planted where, comm::Fault fault,
                             std::chrono::milliseconds limit) const {
-    const auto ranks = static_cast<size_t>(EightRanks::kRanks);
-    Outcome outcome = {.sent = std::vector<comm::SentMessages>(ranks)};
+    Outcome outcome = {.sent = std::vector<comm::SentMessages>(ranks_.places.size())};
     std::mutex mutex;
     comm::LocalRun local = {
-        .ranks = EightRanks::kRanks, .places = eight_.places, .patience = {.limit = limit}};
+        .ranks = ranks_.cut.ranks(), .places = ranks_.places, .patience = {.limit = limit}};
     local.between = [&](std::unique_ptr<comm::Transport> inner) {
       const int rank = inner->rank();
       const comm::Plant plant =
@@ -48,7 +50,7 @@ class FaultyStep {
     };
     try {
       comm::run_ranks(local, [&](comm::Port& port) {
-        RankRun rank(port, eight_.model, eight_.cut);
+        RankRun rank(port, ranks_.model, ranks_.cut);
         static_cast<void>(rank.trainer.step());
         port.set_action("the end");
         port.finish(rank.session.stream());
@@ -65,13 +67,13 @@ class FaultyStep {
   }
 
   [[nodiscard]] std::string text_of(const comm::Header& header) const {
-    return format("{}, from {} to {}", comm::text_of(header), eight_.name_of(header.from),
-                  eight_.name_of(header.to));
+    return format("{}, from {} to {}", comm::text_of(header), ranks_.name_of(header.from),
+                  ranks_.name_of(header.to));
   }
-  [[nodiscard]] const EightRanks& eight() const { return eight_; }
+  [[nodiscard]] const CutRanks& ranks() const { return ranks_; }
 
  private:
-  EightRanks eight_;
+  CutRanks ranks_;
 };
 
 /// Plants a fault in messages of a step, in one after the other, in several worlds at once: most of
@@ -84,21 +86,29 @@ class PlantedFaults {
     const comm::Header& planted;
   };
 
-  /// all: of all messages; otherwise the first of every kind there is.
-  explicit PlantedFaults(bool all) : clean_(step_.run({}, comm::Fault::none, kPlenty)) {
+  /// all: of all messages; otherwise the last of every kind there is, behind which nothing comes
+  /// that would show that it is missing.
+  PlantedFaults(const CutRanks& ranks, bool all)
+      : step_(ranks), clean_(step_.run({}, comm::Fault::none, kPlenty)) {
     EXPECT_EQ(clean_.failure, "");
-    std::set<std::tuple<comm::Verb, comm::Traffic, int, bool>> kinds;
-    for (int rank = 0; rank < EightRanks::kRanks; ++rank) {
+    const auto stage_of = [&](int rank) { return ranks.at(rank).pipeline; };
+    std::map<std::tuple<comm::Verb, comm::Traffic, int, int>, Planted> kinds;
+    for (int rank = 0; rank < ranks.cut.ranks(); ++rank) {
+      const model::RunPlan plan = model::plan_run(request_of(ranks.model, ranks.cut, rank));
+      for (const schedule::Action& action : plan.largest_batch().schedule.actions)
+        actions_[rank].insert(action.text());
       const std::vector<comm::Header>& headers = sent_by(rank);
       for (uint64_t message = 0; message < headers.size(); ++message) {
         const comm::Header& header = headers[message];
         // What goes wrong in the last meeting, nobody is left to see.
         if (header.traffic == comm::Traffic::agreement) continue;
-        const bool crosses_stages = (header.from < 4) != (header.to < 4);
-        const bool is_new =
-            kinds.emplace(header.verb, header.traffic, header.lane, crosses_stages).second;
-        if (all || is_new) places_.push_back({rank, message});
+        const int stages = stage_of(header.to) - stage_of(header.from);
+        kinds[{header.verb, header.traffic, header.lane, stages}] = {rank, message};
+        if (all) places_.push_back({rank, message});
       }
+    }
+    for (const auto& [kind, place] : kinds) {
+      if (!all) places_.push_back(place);
     }
   }
 
@@ -145,28 +155,23 @@ class PlantedFaults {
 
   // The next message of the same queue shows that one is missing; otherwise somebody's patience
   // ends. Whoever began to wait first speaks, and may wait for one that waits itself; so one of all
-  // that are named is an end of the lost message that waits for the other end.
+  // that are named is an end of the lost message that waits for the other end, in an action of its
+  // schedule.
   void expect_waits_named_when_dropped() const {
+    size_t waits = 0;
     with_each(comm::Fault::drop, std::chrono::milliseconds(700), [&](const Found& found) {
       const std::string& text = found.outcome.failure;
       if (has(text, "so one is missing")) {
         expect_both_ends(found);
         return;
       }
-      EXPECT_TRUE(has(text, " waiting in "));
+      ++waits;
       EXPECT_TRUE(has(text, "still not here: "));
-      const auto waits = [&](int rank, int for_whom) {
-        for (const std::string& line : lines_of(text)) {
-          const bool is_its =
-              line.find(step_.eight().place_of(rank)) == 0 ||
-              line.find("  " + step_.eight().name_of(rank) + " was waiting in ") == 0;
-          if (is_its && has(line, step_.eight().name_of(for_whom))) return true;
-        }
-        return false;
-      };
-      EXPECT_TRUE(waits(found.planted.to, found.planted.from) ||
-                  waits(found.planted.from, found.planted.to));
+      const comm::Header& lost = found.planted;
+      EXPECT_TRUE(says_wait(text, lost, lost.to, lost.from) ||
+                  says_wait(text, lost, lost.from, lost.to));
     });
+    EXPECT_GE(3 * waits, size());
   }
 
   void expect_refused_when_doubled() const {
@@ -206,9 +211,50 @@ class PlantedFaults {
     }
     return lines;
   }
+
+  // The action in which a rank waits for the other end of the lost message, by its line; empty
+  // where it does not.
+  [[nodiscard]] std::string action_of_wait(const std::string& text, const comm::Header& lost,
+                                           int rank, int for_whom) const {
+    for (const std::string& line : lines_of(text)) {
+      // The one whose patience ended begins; lines of the others are below.
+      for (const auto& [begin, end] :
+           {std::pair(step_.ranks().place_of(rank) + " waiting in ", std::string(": ")),
+            std::pair("  " + step_.ranks().name_of(rank) + " was waiting in ",
+                      std::string(" for "))}) {
+        if (line.find(begin) != 0) continue;
+        const size_t at = line.find(end, begin.size());
+        if (at == std::string::npos || !has(line.substr(at), step_.ranks().name_of(for_whom)) ||
+            !has(line.substr(at), std::string(lost.what.text())))
+          continue;
+        return line.substr(begin.size(), at - begin.size());
+      }
+    }
+    return "";
+  }
+
+  [[nodiscard]] bool says_wait(const std::string& text, const comm::Header& lost, int rank,
+                               int for_whom) const {
+    const std::string action = action_of_wait(text, lost, rank, for_whom);
+    if (actions_.at(rank).count(action) == 0) return false;
+    if (lost.traffic == comm::Traffic::tied) return action == "reduce_wait";
+    if (lost.traffic == comm::Traffic::norm) return action == "step";
+    if (lost.verb != comm::Verb::send || rank != lost.to) return true;
+    // Between stages: its receiver needs it there. The label has the virtual stage that made it.
+    return action == needed_by(lost.what.text());
+  }
+
+  // Over two ranks "1F3" goes to stage 2, the second chunk of the first rank: it needs it in "1F3".
+  [[nodiscard]] std::string needed_by(std::string_view label) const {
+    const size_t kind = label.find_first_of("FB");
+    const int made_by = std::stoi(std::string(label.substr(0, kind)));
+    const int stage = made_by + (label[kind] == 'F' ? 1 : -1);
+    return format("{}{}", stage / step_.ranks().cut.p, label.substr(kind));
+  }
+
   void expect_both_ends(const Found& found) const {
     for (const int end : {found.planted.from, found.planted.to})
-      EXPECT_TRUE(has(found.outcome.failure, step_.eight().name_of(end)));
+      EXPECT_TRUE(has(found.outcome.failure, step_.ranks().name_of(end)));
     EXPECT_TRUE(has(found.outcome.failure, std::string(name_of(found.planted.verb))));
   }
   [[nodiscard]] const std::vector<comm::Header>& sent_by(int rank) const {
@@ -218,6 +264,7 @@ class PlantedFaults {
   FaultyStep step_;
   FaultyStep::Outcome clean_;
   std::vector<Planted> places_;
+  std::map<int, std::set<std::string>> actions_;  // by rank, of its schedule
 };
 
 }  // namespace trireme

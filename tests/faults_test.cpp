@@ -7,32 +7,51 @@
 namespace trireme {
 namespace {
 
-const PlantedFaults& faults() {
-  static const PlantedFaults faults(false);
-  return faults;
+struct Case {
+  std::string name;
+  CutRanks ranks;
+  size_t kinds;  ///< of messages, at least
+};
+
+// Of eight ranks: activations, their gradients, scatter/gather of both, the cross entropy, buckets,
+// the tied embedding, the norm, the loss; most of them in two parts. Of the ring: activations and
+// gradients in both directions, each in its own queue.
+const std::vector<Case>& cases() {
+  static const std::vector<Case> cases = {{"EightRanks", EightRanks(), 18},
+                                          {"RingOfTwoStages", RingOfTwoStages(), 14}};
+  return cases;
 }
 
-TEST(FaultyStep, HasEveryKindOfMessage) {
-  // Activations, their gradients, scatter/gather of both, the cross entropy, buckets, the tied
-  // embedding, the norm, the loss; most of them in two parts.
-  EXPECT_GE(faults().size(), 14U);
+class FaultyStepOf : public testing::TestWithParam<size_t> {
+ protected:
+  [[nodiscard]] static const PlantedFaults& faults() {
+    static std::map<size_t, PlantedFaults> made;
+    return made.try_emplace(GetParam(), cases()[GetParam()].ranks, false).first->second;
+  }
+};
+
+TEST_P(FaultyStepOf, HasEveryKindOfMessage) {
+  EXPECT_GE(faults().size(), cases()[GetParam()].kinds);
 }
 
-TEST(FaultyStep, HasTheSameBitsWhenAMessageIsDelayed) {
+TEST_P(FaultyStepOf, HasTheSameBitsWhenAMessageIsDelayed) {
   faults().expect_same_bits_when_delayed();
 }
 
-TEST(FaultyStep, NamesPeersAndActionsWhenAMessageIsDropped) {
+TEST_P(FaultyStepOf, NamesPeersAndActionsWhenAMessageIsDropped) {
   faults().expect_waits_named_when_dropped();
 }
 
-TEST(FaultyStep, RefusesAMessageThatComesTwice) {
+TEST_P(FaultyStepOf, RefusesAMessageThatComesTwice) {
   faults().expect_refused_when_doubled();
 }
 
-TEST(FaultyStep, RefusesAMessageThatStrays) {
+TEST_P(FaultyStepOf, RefusesAMessageThatStrays) {
   faults().expect_refused_when_misrouted();
 }
+
+INSTANTIATE_TEST_SUITE_P(Cuts, FaultyStepOf, testing::Range(size_t{0}, cases().size()),
+                         [](const auto& of) { return cases()[of.param].name; });
 
 }  // namespace
 }  // namespace trireme

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "counting_device.h"
-#include "eight_ranks.h"
+#include "cut_ranks.h"
 
 namespace trireme {
 namespace {
