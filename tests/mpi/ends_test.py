@@ -30,6 +30,7 @@ class Ends(unittest.TestCase):
     def begin(self, *more):
         """A long training that has made some steps."""
         job = Job(RANKS, "trireme", *TRAIN, "--lr", "1e-3", "--train-iters", 100_000, "--metrics-file", self.metrics, *more)
+        self.addCleanup(job.end)
         while len(metrics(self.metrics)) < 3:
             if job.process.poll() is not None or time.monotonic() - job.start > 60:
                 self.fail(job.wait())

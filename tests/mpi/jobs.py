@@ -7,6 +7,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 FOLDER = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else ".").resolve()
@@ -34,10 +35,15 @@ class Outcome:
 
 
 class Job:
-    """A program that runs under mpirun, which may have more ranks than cores. Whatever it leaves behind is ended."""
+    """A program that runs under mpirun, which may have more ranks than cores. Each rank's standard error goes to a file of its own:
+    mpirun may end before it has passed on what they said last."""
 
     def __init__(self, ranks, program, *arguments, launcher=(), environment=None, before=()):
-        command = [*before, "mpirun", "--oversubscribe", "-n", ranks, *launcher, FOLDER / program, *arguments]
+        self.words = tempfile.TemporaryDirectory(prefix="jobs")
+        keep = ("sh", "-c", f'exec "$0" "$@" 2> {self.words.name}/$OMPI_COMM_WORLD_RANK')
+        command = [*before, "mpirun", "--oversubscribe", "-n", ranks, *launcher]
+        for word in (FOLDER / program, *arguments):  # a colon between them begins another program
+            command += [*keep, word] if isinstance(word, pathlib.Path) and word.parent == FOLDER else [word]
         self.start = time.monotonic()
         self.process = subprocess.Popen([*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         start_new_session=True, env=dict(ENVIRONMENT, **(environment or {})))
@@ -46,9 +52,20 @@ class Job:
         try:
             said, warned = self.process.communicate(timeout=LONG)
         except subprocess.TimeoutExpired:
-            os.killpg(self.process.pid, signal.SIGKILL)
+            self.end()
             raise
-        return Outcome(self.process.returncode, said, warned, time.monotonic() - self.start)
+        seconds = time.monotonic() - self.start
+        files = sorted(pathlib.Path(self.words.name).iterdir(), key=lambda file: int(file.name))
+        warned += "".join(file.read_text() for file in files)
+        self.words.cleanup()
+        return Outcome(self.process.returncode, said, warned, seconds)
+
+    def end(self):
+        """Whatever it has left."""
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
 
     def ranks(self):
         """Processes of the ranks that run, by rank."""
