@@ -27,7 +27,7 @@ endif()
 #   fast     seconds; run by every check and under sanitizers (a test without another label is fast)
 #   slow     the rest of ./dev test
 #   full     whole grids, only in ./dev test full
-#   threads  besides one of these: also run under ThreadSanitizer
+#   threads  besides one of these: also run under ThreadSanitizer; alone: a part of another test that is
 set(TRIREME_TEST_LABELS fast slow full threads)
 if(TRIREME_TESTS)
   add_custom_target(tests)
@@ -60,11 +60,11 @@ if(TRIREME_SANITIZE)
   target_link_options(trireme_flags INTERFACE -fsanitize=${TRIREME_SANITIZE})
 endif()
 
-# trireme_room(NAME SOURCES ... LINKS ... LIBRARIES ... TESTS ... TEST_LINKS ... TEST_LABELS ...)
+# trireme_room(NAME SOURCES ... LINKS ... LIBRARIES ... TESTS ... TEST_LINKS ... TEST_LABELS ... TEST_THREADS filter)
 #   one folder as a static library `trireme_NAME`; LINKS are rooms on lower floors, LIBRARIES are private foreign ones;
-#   TESTS become one program NAME_test, which is one ctest case.
+#   TESTS become one program NAME_test, which is one ctest case; TEST_THREADS is its THREADS.
 function(trireme_room name)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;LINKS;LIBRARIES;TESTS;TEST_LINKS;TEST_LABELS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "TEST_THREADS" "SOURCES;LINKS;LIBRARIES;TESTS;TEST_LINKS;TEST_LABELS" ${ARGN})
   add_library(trireme_${name} STATIC ${ROOM_SOURCES})
   target_link_libraries(trireme_${name} PUBLIC trireme_flags)
   foreach(link IN LISTS ROOM_LINKS)
@@ -75,7 +75,8 @@ function(trireme_room name)
   endforeach()
   target_link_libraries(trireme_${name} PRIVATE ${ROOM_LIBRARIES})
   if(TRIREME_TESTS AND ROOM_TESTS)
-    trireme_test(${name}_test SOURCES ${ROOM_TESTS} LINKS ${name} ${ROOM_TEST_LINKS} LABELS ${ROOM_TEST_LABELS})
+    trireme_test(${name}_test SOURCES ${ROOM_TESTS} LINKS ${name} ${ROOM_TEST_LINKS} LABELS ${ROOM_TEST_LABELS}
+                 THREADS ${ROOM_TEST_THREADS})
   endif()
 endfunction()
 
@@ -118,10 +119,11 @@ function(trireme_plugin name)
   trireme_library(${name} SOURCES ${PLUGIN_SOURCES} LIBRARIES trireme_plugin ${PLUGIN_LIBRARIES})
 endfunction()
 
-# trireme_test(NAME SOURCES ... LINKS ... [LABELS ...] [SHARDS n])  GoogleTest program over rooms. With shards it is n ctest cases,
-# each with a part of its tests.
+# trireme_test(NAME SOURCES ... LINKS ... [LABELS ...] [SHARDS n] [THREADS filter])  GoogleTest program over rooms. With shards
+# it is n ctest cases, each with a part of its tests. THREADS: which of its tests run under ThreadSanitizer, where all are too many;
+# one case more, NAME_threads.
 function(trireme_test name)
-  cmake_parse_arguments(TEST "" "SHARDS" "SOURCES;LINKS;LIBRARIES;LABELS" ${ARGN})
+  cmake_parse_arguments(TEST "" "SHARDS;THREADS" "SOURCES;LINKS;LIBRARIES;LABELS" ${ARGN})
   add_executable(${name} ${TEST_SOURCES})
   list(TRANSFORM TEST_LINKS PREPEND trireme_)
   target_link_libraries(${name} PRIVATE ${TEST_LINKS} ${TEST_LIBRARIES} GTest::gtest GTest::gtest_main)
@@ -138,6 +140,12 @@ function(trireme_test name)
   else()
     add_test(NAME ${name} COMMAND ${name})
     trireme_label(${name} PROGRAM ${name} LABELS ${TEST_LABELS})
+  endif()
+  if(TEST_THREADS)
+    add_test(NAME ${name}_threads COMMAND ${name} --gtest_filter=${TEST_THREADS})
+    # A filter that is wrong leaves nothing to run.
+    set_tests_properties(${name}_threads PROPERTIES LABELS threads TIMEOUT 600 FAIL_REGULAR_EXPRESSION "Running 0 tests")
+    add_dependencies(tests_threads ${name})
   endif()
 endfunction()
 

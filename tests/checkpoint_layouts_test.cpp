@@ -161,6 +161,14 @@ TEST_F(Layouts, OfOddSizesLoadWhatAnyOtherSaved) {
   }
 }
 
+// One of each way to cut, in an instant.
+TEST_F(Layouts, OfEightRanksLoadInFour) {
+  const Model model;
+  const Tensors saved =
+      work(model, {.p = 2, .t = 2, .d = 2}, {.steps = 1, .save = folder()}).tensors;
+  EXPECT_EQ(work(model, {.p = 2, .d = 2, .v = 2}, {.load = folder()}).tensors, saved);
+}
+
 TEST_F(Layouts, HaveAFileForEachRankThatStoresAndSayWhoSavedThem) {
   work(Model(), {.p = 2, .t = 2, .d = 2}, {.steps = 1, .save = folder()});
   std::set<std::string> names;

@@ -13,7 +13,8 @@ constexpr Ticket kLateBit = Ticket{1} << 62;
 }  // namespace
 
 Ticket FaultyTransport::send(const Route& route, const Header& header, const std::byte* data) {
-  const bool planted = sent_.headers.size() == plant_.message;
+  const size_t number = sent_.headers.size();
+  const bool planted = plant_.all ? number >= plant_.message : number == plant_.message;
   sent_.headers.push_back(header);
   const Fault fault = planted ? plant_.fault : Fault::none;
   if (fault == Fault::delay) until_ = Clock::now() + kDelay;

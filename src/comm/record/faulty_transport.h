@@ -22,6 +22,7 @@ enum class Fault {
 struct Plant {
   Fault fault = Fault::none;
   uint64_t message = 0;
+  bool all = false;  ///< from that one on
 };
 
 /// What a rank sent, in order: kept apart from the transport, which ends with its rank.
@@ -29,8 +30,8 @@ struct SentMessages {
   std::vector<Header> headers;
 };
 
-/// A transport between a rank and its own one that notes what is sent and lets one message come to
-/// grief. For tests.
+/// A transport between a rank and its own one that notes what is sent and lets one message, or all
+/// from one on, come to grief. For tests.
 class FaultyTransport final : public Transport {
  public:
   /// sent: not owned.
