@@ -109,7 +109,7 @@ class OnTwoHosts(unittest.TestCase):
         self.assertRegex(warned, r"lost communication with a remote daemon(.|\n)*10\.77\.0\.2", "the launcher names the dead host")
         said = [job.words(rank) for rank in range(RANKS)]
         for rank in range(EACH):
-            at = r"(busy in \S+|waiting for \d+\.\d s in \S[^:]*: \S.*)"
+            at = r"(busy in \S.*|waiting for \d+\.\d s in \S[^:]*: \S.*)"
             self.assertRegex(said[rank], rf"\Atrireme: \[rank {rank} = {LAYOUTS[layout][rank]}\] SIGTERM: {at}\n\Z")
         self.assertEqual(said[EACH:], [""] * EACH, "the dead say nothing")
         return said[:EACH]
