@@ -55,13 +55,24 @@ class Options(unittest.TestCase):
         self.assertEqual(len(outcome.causes()), 1, outcome)
         self.assertIn("--train-itres", outcome.causes()[0], outcome)
 
-    def test_by_which_a_rank_ends_before_the_start_do_not_let_the_others_wait_for_good(self):
-        training, limit = [*TRAIN, "--train-iters", 2, "--lr", "1e-3"], 4
-        outcome = run(1, "trireme", *training, "--distributed-timeout-seconds", limit, ":", "-n", 1, FOLDER / "trireme", *training, "--dry-run")
+    LATE = 'sleep "$0"; exec "$@"'
+    TRAINING = [*TRAIN, "--train-iters", 2, "--lr", "1e-3"]
+
+    def test_by_which_a_rank_ends_before_the_others_begin_do_not_let_these_wait_for_good(self):
+        limit = 4
+        training = [*self.TRAINING, "--distributed-timeout-seconds", limit]
+        outcome = run(1, "/bin/sh", "-c", self.LATE, 2, FOLDER / "trireme", *training, ":", "-n", 1, FOLDER / "trireme", *training, "--dry-run")
         self.assertEqual(outcome.status, 1, outcome)
         self.assertLess(outcome.seconds, limit + 10, outcome)
         self.assertEqual(len(outcome.causes()), 1, outcome)
         self.assertRegex(outcome.causes()[0], rf"after {limit}(\.\d)? s, .*(not all of the 2 processes|rank 1 \()")
+
+    def test_by_which_a_rank_ends_behind_the_begin_of_others_are_seen_by_the_launcher(self):
+        late = ("/bin/sh", "-c", self.LATE, 2, FOLDER / "trireme", *self.TRAINING, "--dry-run")
+        outcome = run(1, "trireme", *self.TRAINING, ":", "-n", 1, *late)
+        self.assertNotEqual(outcome.status, 0, outcome)
+        self.assertLess(outcome.seconds, 10, outcome)
+        self.assertRegex(outcome.warned, r"process rank 1\b(.|\n)*exiting improperly")
 
 
 class Builds(unittest.TestCase):
