@@ -39,7 +39,12 @@ TEST_F(AccountRun, TellsOfSeveralRanksWhereTimeAndBytesWent) {
   const Json account = Json::parse(last);
   EXPECT_EQ(account.at("ranks"), 8);
   double time = 0;
-  for (const auto& share : account.at("time")) time += share.at("mean").get<double>();
+  for (const auto& [name, share] : account.at("time").items()) {
+    time += share.at("mean").get<double>();
+    EXPECT_GE(share.at("least"), 0) << name;
+    // Whatever there is in this cut takes some time.
+    EXPECT_GT(share.at("most"), 0) << name;
+  }
   EXPECT_NEAR(time, 1, 1e-9);
   std::set<std::string> kinds;
   for (const Json& one : account.at("bytes_sent")) {
@@ -60,6 +65,27 @@ TEST_F(AccountRun, TellsOfSeveralRanksWhereTimeAndBytesWent) {
   }
   EXPECT_EQ(ranks.size(), 8U);
   EXPECT_EQ(ranks.count("rank 5 = p1 t1 d0"), 1U) << *ranks.rbegin();
+}
+
+TEST_F(AccountRun, SaysWhereEveryLayerWentBeforeTheFirstStep) {
+  const std::string steps = "--train-iters 1 ";
+  const Outcome uneven = run(on_mock_data(steps + "--ranks 2 --pipeline-model-parallel-size 2 "
+                                                  "--pipeline-model-parallel-layout 'Et|tttL'"));
+  ASSERT_EQ(uneven.status, 0) << uneven.text;
+  EXPECT_TRUE(contains(uneven.text,
+                       "ranks: 2 = p 2 x t 1 x d 1, 1 thread each\n"
+                       "pipeline rank  chunk 0\n"
+                       "-------------  ------------------\n"
+                       "0              embedding, layer 0\n"
+                       "1              layers 1-3, head\n"
+                       "4 of 4 layers placed\n"))
+      << uneven.text;
+  const Outcome whole = run(on_mock_data(steps));
+  ASSERT_EQ(whole.status, 0) << whole.text;
+  EXPECT_TRUE(contains(whole.text,
+                       "ranks: 1 = p 1 x t 1 x d 1, 1 thread each\n"
+                       "4 of 4 layers placed, with embedding and head in one stage\n"))
+      << whole.text;
 }
 
 TEST_F(AccountRun, TellsOfOneRankInALine) {

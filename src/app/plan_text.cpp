@@ -29,9 +29,7 @@ void say_plan(const model::RunPlan& plan, const train::Cut& cut, const train::Ba
   say(format("model: {} parameters ({} layers, hidden {}, {} heads, {} words, sequences of {})",
              count_text(static_cast<double>(plan.table.parameters())), plan.shape.layers,
              plan.shape.hidden, plan.shape.heads, plan.shape.vocabulary, plan.shape.length));
-  const int threads = plan.profile.threads;
-  say(format("{}, {} thread{} each", cut.ranks_text(), threads, threads == 1 ? "" : "s"));
-  if (cut.layout.stages() > 1) say(cut.layout.placement());
+  say(cut.text(plan.profile.threads));
   say(format("batch: {} sequences = {} microbatches of {}; {} FLOP per step", batch.largest(),
              plan.batch.microbatches, plan.batch.sequences,
              count_text(model::nominal_flops(plan.shape, batch.largest()))));

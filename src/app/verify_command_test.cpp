@@ -38,6 +38,22 @@ TEST_F(VerifyTest, TakesTheOptionsOfATrainingRunAndItsData) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "no")) << "nothing is saved";
 }
 
+TEST_F(VerifyTest, EndsWithOneWhereATensorIsOutAndNamesIt) {
+  // Devices on which everything is right but one element of one gradient, and everything.
+  const std::string tensor = "decoder.layers.1.mlp.linear_fc1.weight";
+  const Outcome wrong = run(small("verify", 2, format("--steps 1 --device '{}'", WRONG_PLUGIN)));
+  EXPECT_EQ(wrong.status, 1) << wrong.text;
+  EXPECT_TRUE(contains(wrong.text, "step 1: gradient of " + tensor)) << wrong.text;
+  EXPECT_FALSE(contains(wrong.text, "are within tolerance")) << wrong.text;
+  const Outcome json =
+      run(small("verify", 2, format("--steps 1 --json --device '{}'", WRONG_PLUGIN)));
+  EXPECT_EQ(json.status, 1) << json.text;
+  EXPECT_TRUE(contains(json.text, "\"sound\": false")) << json.text;
+  const Outcome right = run(small("verify", 2, "--steps 1 --device null"));
+  EXPECT_EQ(right.status, 0) << right.text;
+  EXPECT_TRUE(contains(right.text, "are within tolerance")) << right.text;
+}
+
 TEST_F(VerifyTest, ContinuesACheckpointInAnotherLayout) {
   ASSERT_EQ(run(small("train", 1, "--exit-interval 4 --save saved --eval-iters 0")).status, 0);
   const Outcome outcome =

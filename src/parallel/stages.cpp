@@ -51,6 +51,9 @@ std::vector<Chunk> Layout::chunks(int pipeline_rank) const {
 }
 
 std::string Layout::placement() const {
+  if (stages() == 1)
+    return format("{} of {} layers placed, with embedding and head in one stage",
+                  chunks(0).front().layers, layers());
   std::vector<std::pair<std::string, TextTable::Align>> columns = {
       {"pipeline rank", TextTable::Align::left}};
   for (int chunk = 0; chunk < chunks_per_rank(); ++chunk)
@@ -65,7 +68,7 @@ std::string Layout::placement() const {
     }
     table.row(cells);
   }
-  return table.text() + format("{} of {} layers placed\n", placed, layers());
+  return table.text() + format("{} of {} layers placed", placed, layers());
 }
 
 Layout equal_layout(int layers, int pipeline_size, int chunks_per_rank) {

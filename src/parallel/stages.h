@@ -35,7 +35,8 @@ struct Layout {
 
   /// Megatron-LM's form: "Ett|t*3|tL". parse_layout() reads it back.
   [[nodiscard]] std::string text() const;
-  /// For people: where every layer went, a line for each rank, and "96 of 96 layers placed".
+  /// For people: where every layer went, a line for each rank, and "96 of 96 layers placed"; of one
+  /// stage that line alone.
   [[nodiscard]] std::string placement() const;
 };
 

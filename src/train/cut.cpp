@@ -185,15 +185,10 @@ PipelineShape Cut::shape(int microbatches) const {
           .group = group};
 }
 
-std::string Cut::ranks_text() const {
-  return format("ranks: {} = p {} x t {} x d {}", topology.world_size(), topology.pipeline(),
-                topology.tensor(), topology.data());
-}
-
-std::string Cut::text() const {
-  std::string text = ranks_text() + "\n";
-  if (layout.stages() > 1) text += layout.placement();
-  return text;
+std::string Cut::text(int threads) const {
+  return format("ranks: {} = p {} x t {} x d {}, {} thread{} each\n{}", topology.world_size(),
+                topology.pipeline(), topology.tensor(), topology.data(), threads,
+                threads == 1 ? "" : "s", layout.placement());
 }
 
 bool Cut::adds_otherwise() const {

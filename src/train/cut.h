@@ -28,10 +28,8 @@ struct Cut {
 
   /// p, v and group beside a batch's m.
   [[nodiscard]] schedule::PipelineShape shape(int microbatches) const;
-  /// "ranks: 8 = p 2 x t 2 x d 2".
-  [[nodiscard]] std::string ranks_text() const;
-  /// The same in a line, and where every layer went when there are several stages.
-  [[nodiscard]] std::string text() const;
+  /// "ranks: 8 = p 2 x t 2 x d 2, 1 thread each", and where every layer went.
+  [[nodiscard]] std::string text(int threads) const;
   /// Whether `order` adds some gradients in another order than one rank does.
   [[nodiscard]] bool adds_otherwise() const;
   /// Lines for the user about what is allowed and unusual.

@@ -59,7 +59,7 @@ Cut cut_of(const Wish& wish) {
 
 std::string refusal_of(const Wish& wish, Error::Kind kind = Error::Kind::usage) {
   try {
-    return "accepted " + cut_of(wish).text();
+    return "accepted " + cut_of(wish).text(1);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), kind) << error.what();
     return error.what();
@@ -81,10 +81,13 @@ TEST(Cut, IsEqualAnd1F1BUnlessTold) {
 }
 
 TEST(Cut, SaysRanksAndWhereEveryLayerWent) {
-  const std::string text = cut_of({.p = 2, .t = 2, .ranks = 8}).text();
-  EXPECT_EQ(text.rfind("ranks: 8 = p 2 x t 2 x d 2\n", 0), 0U) << text;
-  EXPECT_NE(text.find("8 of 8 layers placed"), std::string::npos) << text;
-  EXPECT_EQ(cut_of({.p = 1, .ranks = 1}).text(), "ranks: 1 = p 1 x t 1 x d 1\n");
+  const std::string text = cut_of({.p = 2, .t = 2, .ranks = 8}).text(1);
+  EXPECT_EQ(text.rfind("ranks: 8 = p 2 x t 2 x d 2, 1 thread each\n", 0), 0U) << text;
+  EXPECT_NE(text.find("\n1              layers 4-7, head"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n8 of 8 layers placed"), std::string::npos) << text;
+  EXPECT_EQ(cut_of({.p = 1, .ranks = 1}).text(2),
+            "ranks: 1 = p 1 x t 1 x d 1, 2 threads each\n"
+            "8 of 8 layers placed, with embedding and head in one stage");
 }
 
 TEST(Cut, IsInterleavedWhereThereAreChunks) {
@@ -181,7 +184,7 @@ TEST(Cut, NotesOptionsThatChangeNothing) {
   const auto expect_notes = [](const Wish& wish, const std::vector<std::string>& options) {
     const Cut cut = cut_of(wish);
     const std::vector<std::string> notes = cut.notes();
-    ASSERT_EQ(notes.size(), options.size()) << cut.text();
+    ASSERT_EQ(notes.size(), options.size()) << cut.text(1);
     for (size_t i = 0; i < notes.size(); ++i) {
       EXPECT_EQ(notes[i].rfind(options[i] + " ", 0), 0U) << notes[i];
       EXPECT_NE(notes[i].find(" = 1"), std::string::npos) << notes[i];
