@@ -10,9 +10,9 @@
 
 #include "allocation_counter.h"
 #include "core/format.h"
+#include "cut_ranks.h"
 #include "data/indexed_writer.h"
 #include "data/open_sources.h"
-#include "cut_ranks.h"
 
 namespace trireme {
 namespace {
