@@ -148,6 +148,22 @@ std::string samples_checksum(const data::SampleSource& source) {
   return checksum(std::as_bytes(std::span(sums.data(), sums.size())));
 }
 
+// Of blocks spread over the tokens, ends included; of few tokens all. Datasets share a number of
+// blocks, since each may be a read from a file system far away.
+std::string tokens_checksum(const data::IndexedDataset& dataset, size_t datasets) {
+  constexpr int64_t kBlock = 4096;
+  const auto most = std::max<int64_t>(16, 256 / static_cast<int64_t>(datasets));
+  const int64_t blocks = std::min(most, (dataset.tokens() + kBlock - 1) / kBlock);
+  std::vector<int32_t> tokens(static_cast<size_t>(std::min(kBlock, dataset.tokens())));
+  const int64_t last = dataset.tokens() - static_cast<int64_t>(tokens.size());
+  std::string sums;
+  for (int64_t i = 0; i < blocks; ++i) {
+    dataset.read_stream(last * i / std::max<int64_t>(1, blocks - 1), tokens);
+    sums += checksum(std::as_bytes(std::span(tokens)));
+  }
+  return checksum(std::as_bytes(std::span(sums.data(), sums.size())));
+}
+
 }  // namespace
 
 std::string data_lines(data::Part part, const data::OpenPart& opened) {
@@ -157,6 +173,8 @@ std::string data_lines(data::Part part, const data::OpenPart& opened) {
     const data::IndexedDataset& dataset = opened.datasets[i].samples->dataset();
     lines += format("documents of {} dataset {} = {}\n", name, i + 1, dataset.documents());
     lines += format("tokens of {} dataset {} = {}\n", name, i + 1, dataset.tokens());
+    lines += format("content of {} dataset {} = {}\n", name, i + 1,
+                    tokens_checksum(dataset, opened.datasets.size()));
   }
   lines += format("samples of {} = {}\n", name, opened.source->samples());
   lines += format("content of {} samples = {}\n", name, samples_checksum(*opened.source));

@@ -161,9 +161,19 @@ class Data(unittest.TestCase):
         outcome = self.train()
         self.assertEqual(outcome.status, 1, outcome)
         self.assertEqual(len(outcome.causes()), 1, outcome)
-        self.assertRegex(outcome.causes()[0], r"^trireme: \[rank 0 = p0 t0 d0\] data: content of train samples = (\w+) on ranks 0-1, content of train "
-                         r"samples = (?!\1)\w+ on ranks 2-3; all ranks of a run have the same data; give all hosts the same copies of the datasets$")
+        self.assertRegex(outcome.causes()[0], r"^trireme: \[rank 0 = p0 t0 d0\] data: content of train dataset 1 = (\w+) on ranks 0-1, content of train "
+                         r"dataset 1 = (?!\1)\w+ on ranks 2-3; all ranks of a run have the same data; give all hosts the same copies of the datasets$")
         self.assertNotIn("iteration", outcome.said)
+
+    def test_that_differ_in_one_token_of_a_hundred_are_told_too(self):
+        tokens = self.there / "corpus_text_document.bin"
+        altered = bytearray(tokens.read_bytes())
+        for at in range(100, len(altered), 200):
+            altered[at] ^= 1
+        tokens.write_bytes(altered)
+        outcome = self.train()
+        self.assertEqual(outcome.status, 1, outcome)
+        self.assertIn("data: content of train dataset 1 = ", outcome.causes()[0], outcome)
 
     def test_that_no_rank_can_read_are_told_once(self):
         for folder in (self.here, self.there):

@@ -158,7 +158,6 @@ void on_termination(int signal) {
 class Signals {
  public:
   Signals() {
-    pending::enable(place());
     take(SIGTERM, on_termination, termination_);
     take(SIGPIPE, SIG_IGN, closed_);
   }
@@ -189,6 +188,9 @@ class Signals {
 }  // namespace
 
 void run_mpi(const MpiRun& run, const std::function<void(Port& port)>& body) {
+  const Signals signals;
+  pending::enable(format("rank {}", run.launch.rank));
+  pending::set_action("the begin of MPI");
   std::optional<Wire> begun;
   try {
     require_meeting(run.launch);
@@ -213,7 +215,7 @@ void run_mpi(const MpiRun& run, const std::function<void(Port& port)>& body) {
     if (run.places) places = run.places(wire.size());
     if (!places.empty())
       set_place(format("rank {} = {}", wire.rank(), places[static_cast<size_t>(wire.rank())]));
-    const Signals signals;
+    pending::enable(place());
     {
       std::unique_ptr<Transport> transport =
           std::make_unique<MpiTransport>(wire, std::move(places), run.limits);
