@@ -93,11 +93,11 @@ TEST(TimeShares, SayThatAStageIsWaitedFor) {
 }
 
 TEST(TimeShares, SayThatMessagesAreSlow) {
-  // Nothing else takes time here. Between stages half of it is waiting for one that waits itself.
-  for (const train::RankAccount& rank : account({.p = 2}, {.delayed = true})) {
-    EXPECT_GT(rank.fraction(TimeShare::pipeline), 0.25);
-    EXPECT_LT(rank.fraction(TimeShare::compute), 0.3);
-  }
+  // Nothing else takes time here. Between stages much of it is waiting for one that waits itself;
+  // but two messages, of the first microbatch and of the last, nothing hides.
+  const double two = 2 * std::chrono::duration<double>(comm::FaultyTransport::kDelay).count();
+  for (const train::RankAccount& rank : account({.p = 2}, {.delayed = true}))
+    EXPECT_GE(rank[TimeShare::pipeline], two);
   for (const train::RankAccount& rank : account({.t = 2}, {.delayed = true}))
     EXPECT_GT(rank.fraction(TimeShare::tensor), 0.6);
   for (const train::RankAccount& rank : account({.d = 2}, {.delayed = true}))

@@ -5,7 +5,6 @@
 namespace trireme::comm {
 namespace {
 
-constexpr std::chrono::milliseconds kDelay{3};
 constexpr Ticket kLost = ~Ticket{0};
 // Tickets of late messages are marked: the rest is their place.
 constexpr Ticket kLateBit = Ticket{1} << 62;

@@ -34,6 +34,8 @@ struct SentMessages {
 /// from one on, come to grief. For tests.
 class FaultyTransport final : public Transport {
  public:
+  static constexpr std::chrono::milliseconds kDelay{3};  ///< at least so much
+
   /// sent: not owned.
   FaultyTransport(std::unique_ptr<Transport> inner, Plant plant, SentMessages& sent)
       : inner_(std::move(inner)), plant_(plant), sent_(sent) {}
