@@ -127,6 +127,9 @@ function(trireme_test name)
   add_executable(${name} ${TEST_SOURCES})
   list(TRANSFORM TEST_LINKS PREPEND trireme_)
   target_link_libraries(${name} PRIVATE ${TEST_LINKS} ${TEST_LIBRARIES} GTest::gtest GTest::gtest_main)
+  if(TRIREME_SANITIZE)  # a test's own code is compiled once and run once: sanitizers take twice as long to optimise it
+    target_compile_options(${name} PRIVATE -O0)
+  endif()
   target_compile_definitions(${name} PRIVATE TRIREME_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   # What is tested is built as it is shipped; the tests themselves are built quickly.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)

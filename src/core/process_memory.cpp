@@ -5,6 +5,7 @@
 #include <charconv>
 #include <fstream>
 #include <iterator>
+#include <mutex>
 #include <string>
 
 namespace trireme {
@@ -41,6 +42,10 @@ std::optional<int64_t> process_memory() {
 
 void give_back_memory() {
 #if defined(__GLIBC__)
+  // Where another malloc stands in for glibc's (a sanitizer's, one that is preloaded), this is the
+  // first call into glibc's own, which prepares itself for it and is not made for two at once.
+  static std::mutex one;
+  const std::lock_guard lock(one);
   ::malloc_trim(0);
 #endif
 }
