@@ -57,6 +57,9 @@ endif()
 if(TRIREME_SANITIZE)
   target_compile_options(trireme_flags INTERFACE -fsanitize=${TRIREME_SANITIZE} -fno-omit-frame-pointer
                                                  -fno-sanitize-recover=all)
+  if(TRIREME_SANITIZE MATCHES undefined)  # AddressSanitizer sees what these three would, which take a fifth of the time to compile
+    target_compile_options(trireme_flags INTERFACE -fno-sanitize=null,object-size,vptr)
+  endif()
   target_link_options(trireme_flags INTERFACE -fsanitize=${TRIREME_SANITIZE})
 endif()
 
@@ -127,7 +130,7 @@ function(trireme_test name)
   add_executable(${name} ${TEST_SOURCES})
   list(TRANSFORM TEST_LINKS PREPEND trireme_)
   target_link_libraries(${name} PRIVATE ${TEST_LINKS} ${TEST_LIBRARIES} GTest::gtest GTest::gtest_main)
-  if(TRIREME_SANITIZE)  # a test's own code is compiled once and run once: sanitizers take twice as long to optimise it
+  if(TRIREME_SANITIZE MATCHES undefined)  # which takes longer to optimise a test's own code than that to run as it stands
     target_compile_options(${name} PRIVATE -O0)
   endif()
   target_compile_definitions(${name} PRIVATE TRIREME_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
